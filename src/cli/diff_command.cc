@@ -86,6 +86,11 @@ constexpr OfflineFlag kOwn[] = {
      .meaning = "The same",
      .set = &SetVersions,
      .value_name = "OLD,NEW"},
+    {.name = "k8s",
+     .type = flags::Type::kString,
+     .meaning = "The same",
+     .set = &SetVersions,
+     .value_name = "OLD,NEW"},
     {.name = "old-plugins",
      .type = flags::Type::kList,
      .meaning = "Admission plugins that the first cluster has besides; -NAME: that it has not",
@@ -113,6 +118,7 @@ constexpr std::string_view kSharedNames[] = {"filename",
                                              "runtime-config",
                                              "pod-template",
                                              "kubernetes-version",
+                                             "k8s-version",
                                              "enable-admission-plugins",
                                              "disable-admission-plugins",
                                              "admission-control-config-file"};
@@ -167,6 +173,14 @@ base::Result<offline::DiffSide> SideOf(OfflineOptions options,
   side.inputs = TRY(ReadOfflineInputs(options));
   for (const std::string& revision : revisions) {
     TRY(offline::ReadTar(revision, TRY(GitArchive(revision)), side.inputs));
+  }
+  for (const std::string& path : side.inputs.admission_configurations) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    side.inputs.problems.push_back(
+        {{path, 0, 0},
+         "an AdmissionConfiguration of a revision is not used, for it names other files: check the "
+         "revision out (git worktree add) and name its directory"});
   }
   side.options = options.judge;
   return side;

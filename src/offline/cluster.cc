@@ -241,6 +241,8 @@ base::Status Cluster::Give(json::Value object, std::string_view ns) {
   const std::string text = json::ToString(object);
   engine::Input input;
   input.body = text;
+  // Fields that no managedFields tell an owner of are owned by who has created the object.
+  input.options.field_manager = "kubectl-create";
   const engine::Outcome outcome = TRY(engine::Write(op, input));
   Follow(op, outcome);
   return base::OkStatus();

@@ -50,10 +50,18 @@ base::Result<Report> JudgeSide(const DiffSide& side) {
                                    : RunTests(side.inputs, side.options);
 }
 
+std::vector<std::string> Messages(const Result& result) {
+  std::vector<std::string> out;
+  for (const Failure& failure : result.failures) {
+    out.push_back(WithoutRandomNames(failure.message));
+  }
+  return out;
+}
+
 bool IsSame(const Result& before, const Result& after) {
   return before.verdict == after.verdict && before.code == after.code &&
-         before.message == after.message && before.warnings == after.warnings &&
-         before.audit_annotations == after.audit_annotations &&
+         before.message == after.message && Messages(before) == Messages(after) &&
+         before.warnings == after.warnings && before.audit_annotations == after.audit_annotations &&
          before.webhooks_not_called == after.webhooks_not_called;
 }
 
@@ -84,12 +92,6 @@ void AddChanges(std::string_view what, const std::vector<std::string>& before,
   };
   add('-', before, after);
   add('+', after, before);
-}
-
-std::vector<std::string> Messages(const Result& result) {
-  std::vector<std::string> out;
-  for (const Failure& failure : result.failures) out.push_back(failure.message);
-  return out;
 }
 
 std::vector<std::string> Annotations(const Result& result) {
