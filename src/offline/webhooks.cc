@@ -57,8 +57,9 @@ base::Status Wrong(const std::string& path, std::string_view text,
   return base::ConfigError(base::StrCat(path, at, ": ", what));
 }
 
-base::Result<WebhookPlan> ReadPlan(const std::string& path) {
-  const std::string text = TRY(base::ReadFile(path));
+}  // namespace
+
+base::Result<WebhookPlan> ReadWebhookPlan(const std::string& path, std::string_view text) {
   auto answers = std::make_unique<Answers>();
   const auto parsed = json::ParseYaml(answers->arena(), text);
   if (!parsed.ok()) return parsed.status().Annotate(path);
@@ -86,15 +87,16 @@ base::Result<WebhookPlan> ReadPlan(const std::string& path) {
   return plan;
 }
 
-}  // namespace
-
 base::Result<WebhookPlan> PlanWebhooks(std::string_view choice) {
   WebhookPlan plan;
   if (choice == "call") {
     plan.calls = true;
     return plan;
   }
-  if (choice != "skip") return ReadPlan(std::string(choice));
+  if (choice != "skip") {
+    const std::string path(choice);
+    return ReadWebhookPlan(path, TRY(base::ReadFile(path)));
+  }
   plan.stand_in = std::make_unique<PassesOverAll>();
   return plan;
 }

@@ -27,5 +27,7 @@ struct WebhookPlan {
 
 // `choice` is "skip", "call" or the path of a file as above. Errors name the file and the line.
 base::Result<WebhookPlan> PlanWebhooks(std::string_view choice);
+// The plan of a file's text.
+base::Result<WebhookPlan> ReadWebhookPlan(const std::string& path, std::string_view text);
 
 }  // namespace portcullis::offline
