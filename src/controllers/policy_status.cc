@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/stored_size.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "kube_cel/policy_types.h"
@@ -94,7 +95,9 @@ class PolicyStatus final : public Controller {
                             .patch = engine::PatchType::kApply,
                             .field_manager = kube_cel::kTypeCheckingManager,
                             .force = true});
-    return written.ok() || written.status().reason() == base::Reason::kNotFound;
+    // Findings that etcd does not take will not fit the next time either.
+    return written.ok() || written.status().reason() == base::Reason::kNotFound ||
+           api::IsRequestTooLarge(written.status());
   }
 
   const ControllerContext& context_;

@@ -3,6 +3,8 @@
 // MutatingAdmissionPolicies and ValidatingAdmissionPolicies.
 
 #include "api/patch/managed_fields.h"
+#include "api/stored_size.h"
+#include "json/writer.h"
 #include "kube_cel/policy_types.h"
 #include "registry/admission/admission_policy_validation.h"
 #include "registry/admission/configurations.h"
@@ -70,9 +72,12 @@ class Policies final : public Configurations {
         !kube_cel::NeedsTypeChecking(object)) {
       return object;
     }
-    return ApplyFindings(
-        ctx, object,
-        kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog, object));
+    const json::Value checked =
+        kube_cel::WithTypeChecking(ctx.arena, *ctx.expressions->compiler(), *ctx.catalog, object);
+    // The controller of Kubernetes writes findings afterwards. Where etcd does not take them the policy
+    // is in force all the same, with a status that says nothing.
+    if (json::ToString(checked).size() > api::kMaxRequestBytes) return object;
+    return ApplyFindings(ctx, object, checked);
   }
 };
 
