@@ -6,13 +6,17 @@
 """
 
 import argparse
+import base64
+import http.server
 import json
 import os
 import pathlib
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import xml.etree.ElementTree
 
 import process
@@ -400,6 +404,94 @@ def findings(folder):
           'ConfigMap in the other order: data.by is "b" or "a"')
 
 
+def configurations(folder):
+    """A side is also told apart by its AdmissionConfiguration, and by those of its files."""
+    for side, level in (("old", "privileged"), ("new", "baseline")):
+        folder.write(f"{side}/pod-security.yaml", POD_SECURITY % level)
+        folder.write(f"{side}/admission.yaml", ADMISSION)
+    folder.write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+                 "spec: {hostNetwork: true, containers: [{name: a, image: 'a:1'}]}\n")
+    text = folder.run("diff", "--old", "old", "--new", "new", "pod.yaml", code=1)
+    holds("a verdict", text, "pod.yaml:1:1: pods/a -n default: allow -> deny")
+    holds("its reason", text, 'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)')
+    folder.run("diff", "--old", "old", "--new", "old/admission.yaml", "pod.yaml", code=0)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=folder.path, check=True)
+    text = folder.run("diff", "--old", "HEAD:old", "--new", "new", "pod.yaml", code=2)
+    holds("one of a revision", text, "an AdmissionConfiguration of a revision is not used")
+    # A failure that another one hides is shown, too.
+    folder.write("policies.yaml", POLICY % 5)
+    folder.write("others.yaml", (POLICY % 5).replace("too large", "too many"))
+    folder.write("a.yaml", SIZED.replace("name: a", "name: A_") % 7)
+    text = folder.run("diff", "--old", "policies.yaml", "--new", "others.yaml", "a.yaml", code=1)
+    holds("what differs", text, "denied request: too many")
+
+
+ADMISSION = """apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- {name: PodSecurity, path: pod-security.yaml}
+"""
+POD_SECURITY = """apiVersion: pod-security.admission.config.k8s.io/v1
+kind: PodSecurityConfiguration
+defaults: {enforce: %s, enforce-version: latest}
+"""
+
+
+def certificates(folder):
+    """What a webhook serves is looked at where webhooks are called, without sending it a review."""
+    for name in ("good", "bad"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "365", "-subj", "/CN=hook",
+                        "-addext", f"subjectAltName=DNS:{name}.hooks.svc", "-keyout", f"{name}.key", "-out", f"{name}.crt"],
+                       cwd=folder.path, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder.path / "good.crt", folder.path / "good.key")
+    received = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def setup(self):
+            self.request = context.wrap_socket(self.request, server_side=True)
+            super().setup()
+
+        def log_message(self, *args):
+            pass
+
+        def do_GET(self):
+            received.append("GET")
+            self.send_error(404)
+
+        def do_POST(self):
+            received.append("POST")
+            self.send_error(404)
+
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request, client_address):
+            pass  # handshakes that fail on purpose
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        folder.write("plan.txt", "services: {'hooks/good:443': '127.0.0.1:%d', 'hooks/bad:443': '127.0.0.1:%d'}\n" % ((server.server_port,) * 2))
+        hook = HOOK.replace("default}}", "hooks}, caBundle: %(ca)s}").replace("{name: hook,", "{name: %(service)s,")
+        authority = base64.b64encode((folder.path / "good.crt").read_bytes()).decode()
+        other = base64.b64encode((folder.path / "bad.crt").read_bytes()).decode()
+        for name, service, ca, wanted in (("right", "good", authority, ""),
+                                          ("name", "bad", authority, "certificate is valid for good.hooks.svc, not bad.hooks.svc"),
+                                          ("chain", "good", other, "certificate signed by unknown authority")):
+            folder.write("hook.yaml", hook % {"kind": "Validating", "name": name, "service": service, "ca": ca})
+            text = folder.run("lint", "hook.yaml", "--webhooks=plan.txt", code=1 if wanted else 0)
+            check(f"a finding about the {name}: {text}", "webhook-certificate:" in text, wanted != "")
+            holds("its reason", text, wanted and f"no TLS connection to webhook {name}.example.com comes about: tls: failed to verify certificate: x509: {wanted}")
+            check("not called", "webhook-certificate:" in folder.run("lint", "hook.yaml", code=0), False)
+        check("requests", received, ["GET"])
+    finally:
+        server.shutdown()
+        server.server_close()
+    folder.run("lint", "hook.yaml", "--webhooks=plan.txt", code=0)  # nothing answers: no finding of a certificate
+
+
 def fixes(folder):
     guarded = POLICY.replace("int(object.data.size) <=", "int(object.?data.?size.orValue('0')) <=")
     before = guarded.replace('message: too large}', 'message: too large}, {expression: "true"}')
@@ -445,7 +537,7 @@ def live_cluster(folder):
     holds("no kubeconfig", folder.run("test", "a.yaml", "--kubeconfig=absent", code=2), "absent")
 
 
-STORIES = [stored_objects, initial_tests, rules_without_resources, updates, coverage, order, pages, differences, findings, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
+STORIES = [stored_objects, initial_tests, rules_without_resources, updates, coverage, order, pages, differences, configurations, findings, certificates, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():
