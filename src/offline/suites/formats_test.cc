@@ -349,7 +349,7 @@ TEST_F(FormatsTest, ReadsTheGoTestsOfVapLibrary) {
   Write("other_test.go", "package other\n");
   Report report = Run();
   ASSERT_THAT(report.results, SizeIs(6));
-  EXPECT_EQ(report.results[0].place.ToString(), (folder_ / "policy_test.go").string() + ":33:21");
+  EXPECT_EQ(report.results[0].place.ToString(), (folder_ / "policy_test.go").string() + ":34:21");
   EXPECT_EQ(report.results[3].name, "maps/TestSizes/A large one is rejected");
   EXPECT_EQ(report.results[5].message, "objects that Go functions make");
   report.results.pop_back();
@@ -363,7 +363,7 @@ TEST_F(FormatsTest, GoTestsFailWhereTheyDoNotHold) {
   Report report = Run();
   ASSERT_THAT(report.results, SizeIs(6));
   EXPECT_EQ(report.results[2].verdict, Verdict::kFail);
-  EXPECT_EQ(report.results[3].message.substr(0, 41),
+  EXPECT_EQ(report.results[3].message.substr(0, 42),
             "no failure ends with \"7 is less than 5\": c");
   // The place of a failure is a line of the text in the program.
   EXPECT_EQ(report.results[2].failures[1].place.ToString(),
