@@ -213,11 +213,12 @@ Value PodIps(json::Arena& arena, Value status) {
 
 Value PodCidrs(json::Arena& arena, Value spec) {
   const Value list = spec["podCIDRs"];
-  if (!list.empty()) {
-    const Value first = list[std::size_t{0}];
-    return spec["podCIDR"] == first ? spec : json::With(arena, spec, "podCIDR", first);
+  const Value first = list[std::size_t{0}];
+  if (spec["podCIDR"].AsString().empty()) {
+    return list.empty() ? spec : json::With(arena, spec, "podCIDR", first);
   }
-  if (spec["podCIDR"].AsString().empty()) return spec;
+  // Where both are given, the older field counts.
+  if (spec["podCIDR"] == first) return spec;
   return json::With(arena, spec, "podCIDRs", json::MakeArray(arena, {spec["podCIDR"]}));
 }
 

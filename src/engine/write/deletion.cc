@@ -156,7 +156,8 @@ class Deletion {
   Next Plan() {
     const bool admits_now = tries_ == 0 && reviewed_ && of_ == Of::kOne && IsAdmittedAtOnce(op_);
     if (admits_now) TRY(AdmitAtOnce(op_, options_));
-    if (tries_ == 0) TRY(strategy_.CheckDelete(Context()));
+    // That an object may not be deleted holds for its name in the URL, not for its collection.
+    if (tries_ == 0 && of_ == Of::kOne) TRY(strategy_.CheckDelete(Context()));
     current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
     if (current_ == nullptr) {
       TRY(store::Unreadable(*op_.world.store, KeyOf(*op_.resource, ns_, name_)));

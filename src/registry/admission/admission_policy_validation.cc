@@ -100,8 +100,11 @@ void CheckSelector(json::Value selector, const FieldPath& path, FieldErrors& err
 }
 
 void CheckMatchResources(json::Value resources, const FieldPath& path, FieldErrors& errors) {
-  RequireOneOf(resources["matchPolicy"], path.Child("matchPolicy"), {"Equivalent", "Exact"},
-               errors);
+  if (const json::Value policy = resources["matchPolicy"]; policy.is_null()) {
+    errors.push_back(api::Required(path.Child("matchPolicy"), ""));
+  } else {
+    CheckOneOf(policy, path.Child("matchPolicy"), {"Equivalent", "Exact"}, errors);
+  }
   CheckSelector(resources["namespaceSelector"], path.Child("namespaceSelector"), errors);
   CheckSelector(resources["objectSelector"], path.Child("objectSelector"), errors);
   for (const std::string_view list : {"resourceRules", "excludeResourceRules"}) {

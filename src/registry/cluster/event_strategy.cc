@@ -81,6 +81,7 @@ void ValidateEvent(const Context& ctx, json::Value event, FieldErrors& errors) {
   if (!IsStrict(ctx)) return;
   static const Kind kNamedBySubdomain = {};
   ValidateObjectMeta(event, true, DefaultStrategy(kNamedBySubdomain), errors);
+  CheckFinalizersQualified(event, errors);
   CheckSeries(event["series"], errors);
   if (event["eventTime"].is_null()) errors.push_back(api::Required(FieldPath("eventTime"), ""));
   const std::string_view type = event["type"].AsString();
@@ -182,7 +183,9 @@ void AddEventStrategy(KindTable& table) {
              .resource = "events",
              .validate = &ValidateEvent,
              .validate_update = &ValidateEventUpdate,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .traits = {.created_by_put = true,
+                        .free_finalizers = true,
+                        .names = NameStyle::kPathSegment},
              .make = &Make<Events>});
 }
 

@@ -43,7 +43,8 @@ void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& erro
         FieldPath("value"), base::StrCat("maximum allowed value of a user defined priority is ",
                                          std::to_string(kHighestUserPriority))));
   }
-  if (const json::Value policy = object["preemptionPolicy"]; !policy.is_null()) {
+  const json::Value policy = object["preemptionPolicy"];
+  if (!policy.is_null() && RequireField(object, "preemptionPolicy", FieldPath(), errors)) {
     CheckOneOf(policy, FieldPath("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
   }
 }

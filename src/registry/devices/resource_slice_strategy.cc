@@ -75,7 +75,7 @@ void CheckCounters(json::Value set, std::string_view name_field, const FieldPath
     errors.push_back(api::Required(path.Child("counters"), ""));
   } else if (CheckSize(set["counters"], kMostCounters, path.Child("counters"), errors)) {
     for (const json::Member* counter : SortedMembers(set["counters"])) {
-      CheckDnsLabel(counter->name(), path.Child("counters").Key(counter->name()), errors);
+      CheckDnsLabel(counter->name(), path.Child("counters"), errors);
     }
   }
 }

@@ -152,8 +152,9 @@ void CheckProjected(json::Value projected, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckImageVolume(json::Value source, const FieldPath& path, FieldErrors& errors) {
-  RequireField(source, "reference", path, errors);
+// A template may leave the reference to those who fill it in.
+void CheckImageVolume(json::Value source, bool is_pod, const FieldPath& path, FieldErrors& errors) {
+  if (is_pod) RequireField(source, "reference", path, errors);
   const json::Value policy = source["pullPolicy"];
   if (policy.AsString().empty()) {
     errors.push_back(api::Required(path.Child("pullPolicy"), ""));
@@ -203,7 +204,7 @@ void CheckProjectedSource(const HeldSource& held, FieldErrors& errors) {
 }
 
 void CheckImage(const HeldSource& held, FieldErrors& errors) {
-  CheckImageVolume(held.source, held.path, errors);
+  CheckImageVolume(held.source, !held.pod_metadata.is_null(), held.path, errors);
 }
 
 void CheckEphemeral(const HeldSource& held, FieldErrors& errors) {
