@@ -475,8 +475,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
       if (!converted.ok()) return NotConverted(target, config, converted.status());
       patched.object = *converted;
     }
-    const json::Value made =
-        TRY(Finish(op, target, FieldValidation::kIgnore, std::move(patched)));
+    const json::Value made = TRY(Finish(op, target, FieldValidation::kIgnore, std::move(patched)));
     const std::string_view uid = made["metadata"]["uid"].AsString();
     if (!live.is_null() || uid.empty()) return made;
     return api::ConflictStatus(op.group_resource(), op.name,

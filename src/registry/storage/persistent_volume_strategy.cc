@@ -87,11 +87,11 @@ void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json
                  errors);
   const json::Value affinity = old["spec"]["nodeAffinity"];
   if (!affinity.is_null() && !(affinity == object["spec"]["nodeAffinity"])) {
-    errors.push_back(api::Invalid(
-        FieldPath("nodeAffinity"),
-        GoValue(ctx, "io.k8s.api.core.v1.VolumeNodeAffinity", object["spec"]["nodeAffinity"],
-                ctx.sent["spec"]["nodeAffinity"]),
-        "field is immutable, except for updating from beta label to GA"));
+    errors.push_back(
+        api::Invalid(FieldPath("nodeAffinity"),
+                     GoValue(ctx, "io.k8s.api.core.v1.VolumeNodeAffinity",
+                             object["spec"]["nodeAffinity"], ctx.sent["spec"]["nodeAffinity"]),
+                     "field is immutable, except for updating from beta label to GA"));
   }
 }
 
