@@ -21,6 +21,7 @@ import itertools
 import json
 import os
 import pathlib
+import pickle
 import random
 import signal
 import ssl
@@ -499,7 +500,11 @@ def run(cluster, args):
     print(f"{sum(done.values())} faults in {time.monotonic() - begun:.0f} s: {dict(sorted(done.items()))}")
     print(f"{dict(sorted(kinds.items()))}, {len(history.listings)} lists, {sum(map(len, history.events.values()))} events; "
           f"not answered with success: {dict(sorted(load.errors.items()))}")
-    return check(history, load.watchers, load.since, final)
+    problems = check(history, load.watchers, load.since, final)
+    if problems and args.logs:
+        args.logs.mkdir(exist_ok=True)
+        (args.logs / "history.pickle").write_bytes(pickle.dumps((vars(history), load.watchers, load.since, final)))
+    return problems
 
 
 def main():
@@ -510,7 +515,7 @@ def main():
     parser.add_argument("--writers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults, by commas: " + ", ".join(sorted(FAULTS)))
-    parser.add_argument("--logs", type=pathlib.Path, help="folder in which the logs of servers and members are kept")
+    parser.add_argument("--logs", type=pathlib.Path, help="folder in which the logs of servers and members are kept, and a history that cannot be true")
     args = parser.parse_args()
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
