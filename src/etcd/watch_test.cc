@@ -3,6 +3,11 @@
 // Watches with a real etcd.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "etcd/client.h"
 #include "etcd/testing/calls.h"
 #include "etcd/testing/etcd_server.h"
@@ -73,6 +78,29 @@ TEST_F(WatchTest, BeginsWithAnOldRevision) {
   EXPECT_EQ(recorder.all[0].kv.value, "one");
   ASSERT_TRUE(recorder.all[1].previous);
   EXPECT_EQ(recorder.all[1].previous->value, "one");
+}
+
+// etcd hands out a thousand revisions at a time, and tells its newest one with each.
+TEST_F(WatchTest, SaysNoMoreThanItHasDelivered) {
+  struct Checker : WatchReceiver {
+    void OnEvents(std::int64_t revision, std::vector<WatchEvent> events) override {
+      if (!events.empty() && revision != events.back().kv.mod_revision) is_ahead = true;
+      recorder.OnEvents(revision, std::move(events));
+    }
+    void OnEnd(base::Status why, std::int64_t compact_revision) override {
+      recorder.OnEnd(std::move(why), compact_revision);
+    }
+    Recorder recorder;
+    std::atomic<bool> is_ahead{false};
+  } checker;
+  constexpr int kPuts = 1200;
+  const auto first = Put(*client, "/w/a", "0");
+  ASSERT_TRUE(first.ok());
+  for (int i = 1; i < kPuts; ++i) ASSERT_TRUE(Put(*client, "/w/a", std::to_string(i)).ok());
+  const auto watch = client->StartWatch(
+      {.key = "/w/", .range_end = PrefixEnd("/w/"), .start_revision = first->revision}, checker);
+  ASSERT_TRUE(checker.recorder.WaitForEvents(kPuts));
+  EXPECT_FALSE(checker.is_ahead);
 }
 
 TEST_F(WatchTest, DeliversTheChangesOfOneRevisionTogether) {

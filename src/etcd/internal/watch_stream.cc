@@ -78,12 +78,16 @@ bool WatchStream::OnResponse(WatchResponse response) {
   if (response.fragment) return true;
   // Where to go on from is told by events, and by progress that etcd reports by itself: what is asked
   // for may overtake events in old versions.
+  // The revision of an answer with events may be ahead of them: a watch that is more than a thousand
+  // revisions behind gets them in several answers, and each tells the newest revision.
+  std::int64_t seen = response.revision;
   if (!events_.empty()) {
-    request_.start_revision = events_.back().kv.mod_revision + 1;
+    seen = events_.back().kv.mod_revision;
+    request_.start_revision = seen + 1;
   } else if (response.watch_id != kNoWatch) {
     request_.start_revision = std::max(request_.start_revision, response.revision + 1);
   }
-  receiver_->OnEvents(response.revision, std::exchange(events_, {}));
+  receiver_->OnEvents(seen, std::exchange(events_, {}));
   return receiver_ != nullptr;
 }
 
