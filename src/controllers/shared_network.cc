@@ -87,33 +87,36 @@ void SharedNetwork::Run() {
 
 base::Status SharedNetwork::Repair() {
   const base::MutexLock lock(mutex_);
-  const std::map<int, int> before = leaks_;
-  return ports_.Change([&](State& state) {
-    leaks_ = before;  // this is called again if another server has been faster
-    return RepairState(state);
-  });
+  const Leaks before = leaks_;
+  Leaks after;
+  TRY(ports_.Change([&](State& state) {
+    after = before;  // this is called again if another server has been faster
+    return RepairState(state, after);
+  }));
+  leaks_ = std::move(after);
+  return base::OkStatus();
 }
 
-base::Status SharedNetwork::RepairState(State& state) {
+base::Status SharedNetwork::RepairState(State& state, Leaks& known_leaks) {
   // Ports of another range, which an earlier run of a server had, are those of their Services.
   if (state.range != range_) state = State{range_, {}};
   std::set<int> held;
   for (const store::ObjectPtr& service : store_.List({"", "services"})) {
     TRY(AddPorts(*service, held));
   }
-  std::map<int, int> leaks;
+  Leaks leaks;
   for (int port = first_port_; port <= last_port_; ++port) {
     const auto offset = static_cast<std::size_t>(port - first_port_);
     if (held.contains(port)) {
       state.Set(offset, true);
     } else if (state.IsTaken(offset)) {
-      const auto known = leaks_.find(port);
-      const int left = known == leaks_.end() ? kRepairsBeforeRelease : known->second;
+      const auto known = known_leaks.find(port);
+      const int left = known == known_leaks.end() ? kRepairsBeforeRelease : known->second;
       if (left > 0) leaks[port] = left - 1;
       if (left == 0) state.Set(offset, false);  // it is the third time
     }
   }
-  leaks_ = std::move(leaks);
+  known_leaks = std::move(leaks);
   Note(state);
   return base::OkStatus();
 }

@@ -44,11 +44,13 @@ class SharedNetwork final : public registry::PortBook, private store::Observer {
 
  private:
   using State = store::RangeAllocation::State;
+  // Ports that no Service has, and how often they may still be found so.
+  using Leaks = std::map<int, int>;
 
   void OnCommit(std::span<const store::EventPtr> events) override;
   void Run() PC_EXCLUDES(mutex_);
   bool Covers(int port) const { return port >= first_port_ && port <= last_port_; }
-  base::Status RepairState(State& state) PC_REQUIRES(mutex_);
+  base::Status RepairState(State& state, Leaks& known_leaks);
   // Tells the network which ports are taken now.
   void Note(const State& state);
 
@@ -64,8 +66,7 @@ class SharedNetwork final : public registry::PortBook, private store::Observer {
   base::Mutex mutex_;
   base::CondVar wake_;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
-  // Ports that no Service has, and how often they may still be found so.
-  std::map<int, int> leaks_ PC_GUARDED_BY(mutex_);
+  Leaks leaks_ PC_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

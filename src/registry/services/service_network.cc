@@ -172,7 +172,7 @@ base::Status ServiceNetwork::CheckPort(int port) const {
 base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
   const auto number = Usable(address);
   if (!number) return base::Invalid("the provided network does not match the current range");
-  const base::Status taken = base::Invalid("provided IP is already allocated");
+  base::Status taken = base::Invalid("provided IP is already allocated");
   {
     base::MutexLock lock(mutex_);
     if (!addresses_.insert(*number).second) return taken;
@@ -189,7 +189,7 @@ base::Status ServiceNetwork::TakePort(int port) {
         base::StrCat("provided port is not in the valid range. The range of valid ports is ",
                      std::to_string(first_port_), "-", std::to_string(last_port_)));
   }
-  const base::Status taken = base::Invalid("provided port is already allocated");
+  base::Status taken = base::Invalid("provided port is already allocated");
   {
     base::MutexLock lock(mutex_);
     // Another server may have given it back: the book knows.
