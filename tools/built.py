@@ -33,7 +33,7 @@ class Build:
 
     @property
     def compiler(self):
-        return self.cache.get("CMAKE_CXX_COMPILER", "g++")
+        return self.cache.get("PC_CROSS_COMPILER") or self.cache.get("CMAKE_CXX_COMPILER", "g++")
 
     @property
     def readelf(self):
