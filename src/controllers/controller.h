@@ -35,9 +35,9 @@ struct ControllerContext {
   const base::Published<api::catalog::Catalog>& catalog;
   const base::Clock& clock;
   kube_cel::Compiler& compiler;
-  std::string root_ca;              // PEM of the authority behind the serving certificate
-  const release::Release& release;  // whose behaviour is served
-  bool initializers = false;        // objects may have initializers left (docs/legacy.md)
+  std::string root_ca;               // PEM of the authority behind the serving certificate
+  const release::Release& release;   // whose behaviour is served
+  bool initializers = false;         // objects may have initializers left (docs/legacy.md)
   std::string service_address = {};  // of the Service kubernetes
 };
 
