@@ -36,12 +36,16 @@ constexpr Embedding kEmbeddings[] = {
     {"ConfigMapKeySelector", "LocalObjectReference", "key optional"},
     {"ConfigMapProjection", "LocalObjectReference", "items optional"},
     {"ConfigMapVolumeSource", "LocalObjectReference", "items defaultMode optional"},
+    {"DeleteOptions", "TypeMeta",
+     "gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun "
+     "ignoreStoreReadErrorWithClusterBreakingPotential"},
     {"DeviceAllocationConfiguration", "DeviceConfiguration", "source requests"},
     {"DeviceClaimConfiguration", "DeviceConfiguration", "requests"},
     {"DeviceClassConfiguration", "DeviceConfiguration", ""},
     {"EphemeralContainer", "EphemeralContainerCommon", "targetContainerName"},
     {"IngressRule", "IngressRuleValue", "host"},
     {"NamedRuleWithOperations", "RuleWithOperations", "resourceNames"},
+    {"PersistentVolumeClaim", "TypeMeta", "metadata spec status"},
     {"PersistentVolumeSpec", "PersistentVolumeSource",
      "capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions "
      "volumeMode nodeAffinity volumeAttributesClassName"},
@@ -324,6 +328,7 @@ class Decoder {
   Value ZeroOf(const Schema& schema) {
     switch (schema.kind) {
       case Kind::kString:
+      case Kind::kBytes:  // null as an element: the protobuf form of the store has no null
         return Value::StringView("");
       case Kind::kInteger:
       case Kind::kNumber:
