@@ -131,7 +131,8 @@ class Application {
     if (!value.is_object() && !value.is_array()) {
       return Failure("replace operation value must be object or array: %!w(<nil>)");
     }
-    copy_.Replace(value);
+    // The document is looked into at once: of its members the last of each name is left.
+    copy_.Replace(options_.repeats_keys ? LastMembers(arena_, value) : value);
     return base::OkStatus();
   }
 
@@ -215,6 +216,11 @@ class Application {
   std::int64_t copied_ = 0;
 };
 
+// The Go type of the operations of a patch.
+std::string_view ElementType(std::string_view go_type) {
+  return go_type.starts_with("[]") ? go_type.substr(2) : "jsonpatch.Operation";
+}
+
 }  // namespace
 
 base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string_view go_type,
@@ -235,7 +241,7 @@ base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string
   for (const Value& operation : patch.elements()) {
     if (operation.is_object() || operation.is_null()) continue;
     return base::BadRequest(StrCat("json: cannot unmarshal ", GoTypeName(operation),
-                                   " into Go value of type handlers.jsonPatchOp"));
+                                   " into Go value of type ", ElementType(go_type)));
   }
   return patch;
 }

@@ -36,7 +36,8 @@ struct PatchOptions {
 
 // Reads a patch and checks that it is an array of objects (null counts as an empty one). `go_type`
 // is the type that the text for other JSON names: "json: cannot unmarshal object into Go value of
-// type jsonpatch.Patch". Errors: BadRequest.
+// type jsonpatch.Patch". A "[]T" names its elements, too; those of jsonpatch.Patch are
+// jsonpatch.Operation. Errors: BadRequest.
 struct PatchOddities {
   // If given and the text repeats keys, this becomes true and the result has all their members
   // (json/duplicates.h); without it the last one counts.

@@ -57,6 +57,8 @@ TEST(Patch, DecodeErrors) {
   EXPECT_EQ(error("{}"), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
   EXPECT_EQ(error("\"x\""), "json: cannot unmarshal string into Go value of type jsonpatch.Patch");
   EXPECT_EQ(error("[1]"),
+            "json: cannot unmarshal number into Go value of type jsonpatch.Operation");
+  EXPECT_EQ(DecodePatch(arena, "[1]", "[]handlers.jsonPatchOp").status().message(),
             "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp");
   EXPECT_EQ(error("[{"), "unexpected end of JSON input");
   EXPECT_EQ(error("nope"), "invalid character 'o' in literal null (expecting 'u')");

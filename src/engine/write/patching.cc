@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "admission/trace/trace.h"
 #include "api/api_status.h"
@@ -18,6 +19,7 @@
 #include "api/schema/decode.h"
 #include "api/schema/from_unstructured.h"
 #include "base/strings.h"
+#include "engine/codec/body.h"
 #include "engine/codec/codec.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/versions.h"
@@ -159,16 +161,9 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   json::WriteOptions plain;
   plain.splice_source = false;
   plain.sort_keys = custom;
-  json::Value object = Ordered(op.arena, patched.object);
-  // Fields of the metadata that are not known are quoted too.
-  json::ObjectBuilder metadata(op.arena, object["metadata"]);
-  for (const json::Member& member : patched.object["metadata"].members()) {
-    if (!member.value.is_null() && !object["metadata"].Has(member.name())) {
-      metadata.Set(member.name(), member.value);
-    }
-  }
-  object = json::With(op.arena, object, "metadata", metadata.Build());
-  std::vector<json::Member> members(object.members().begin(), object.members().end());
+  if (!patched.object.is_object()) return json::ToString(patched.object, plain);
+  const std::span<const json::Member> unsorted = patched.object.members();
+  std::vector<json::Member> members(unsorted.begin(), unsorted.end());
   std::stable_sort(members.begin(), members.end(), HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
   const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
@@ -190,6 +185,11 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
   if (custom && object["kind"].AsString().empty()) {
     return does_not_fit(base::BadRequest(
         base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
+  }
+  const bool is_text = !patched.operations.is_null() || !patched.merged.is_null();
+  if (is_text && !custom) {
+    const auto meta = ReadTypeMeta(object);
+    if (!meta.ok()) return does_not_fit(meta.status());
   }
   if (patched.repeats_keys) {
     // Values of the patch that no operation has looked into are decoded as they stand there.
@@ -228,7 +228,6 @@ base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
   const auto internal = api::ThroughInternal(op.arena, *canonical, target.kind);
   if (!internal.ok()) {
     // Texts are decoded as bodies are; what was merged as a map is converted.
-    const bool is_text = !patched.operations.is_null() || !patched.merged.is_null();
     return is_text ? does_not_fit(internal.status())
                    : base::Status(base::Reason::kUnknown, internal.status().message());
   }
@@ -313,14 +312,18 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
   const FieldValidation validation = input.options.validation;
   json::PatchOptions options;
   std::string range_error;
-  auto decoded = json::DecodePatch(op.arena, input.body, "[]handlers.jsonPatchOp",
+  // Without validation Kubernetes leaves reading to the library that applies the patch.
+  const bool validated = validation != FieldValidation::kIgnore;
+  auto decoded = json::DecodePatch(op.arena, input.body,
+                                   validated ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch",
                                    {&options.repeats_keys, &range_error});
   if (!decoded.ok()) {
-    return base::BadRequest(base::StrCat("error decoding patch: ", decoded.status().message()));
+    return base::BadRequest(
+        base::StrCat(validated ? "error decoding patch: " : "", decoded.status().message()));
   }
   const json::Value patch = *decoded;
   std::vector<std::string> strict_errors;
-  if (validation != FieldValidation::kIgnore) {
+  if (validated) {
     TRY(CheckOperations(patch, options.repeats_keys || !range_error.empty(), strict_errors));
   }
   if (patch.size() > kMaxOperations) {
