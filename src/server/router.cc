@@ -143,6 +143,10 @@ Destination FindResource(Call& call) {
   call.verb = engine::VerbNamed(route.verb);
   const base::Status acceptable = CheckMediaTypes(call);
   if (!acceptable.ok()) return Answered(ErrorReply(call, acceptable));
+  // Handlers are wrapped by what warns, so their refusals come with the warning.
+  if (!call.resource->deprecation_warning.empty()) {
+    call.recorder.Warn(call.resource->deprecation_warning);
+  }
   const base::Status named = CheckNamed(call, route.verb);
   if (!named.ok()) return Answered(ErrorReply(call, named));
   call.ns = info.name_space;
@@ -159,9 +163,6 @@ Destination FindResource(Call& call) {
   }
   if (call.exchange->body_too_large()) {
     return Answered(ErrorReply(call, api::RequestEntityTooLargeStatus("limit is 3145728")));
-  }
-  if (!call.resource->deprecation_warning.empty()) {
-    call.recorder.Warn(call.resource->deprecation_warning);
   }
   return {verb, std::nullopt};
 }

@@ -127,6 +127,16 @@ TEST(Lists, PagesAndVersions) {
   EXPECT_FALSE(exact["details"].Has("retryAfterSeconds"));
 }
 
+TEST(Lists, AVersionThatIsDeprecatedIsSoInRefusalsToo) {
+  TestServer server;
+  const Answer refused = server.Call("GET", "/api/v1/namespaces/default/endpoints/web", {},
+                                     {{"Accept", "application/json;as=Other;v=v1;g=meta.k8s.io"}});
+  EXPECT_EQ(refused.status, 406);
+  EXPECT_EQ(refused.headers.Get("Warning"),
+            "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 "
+            "EndpointSlice\"");
+}
+
 TEST(Lists, ADeletedPageTellsWhereItEnded) {
   TestServer server;
   for (std::string_view name : {"a", "b", "c"}) Make(server, name);
