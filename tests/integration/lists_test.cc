@@ -127,6 +127,42 @@ TEST(Lists, PagesAndVersions) {
   EXPECT_FALSE(exact["details"].Has("retryAfterSeconds"));
 }
 
+// The key at which the token of the page goes on.
+std::string StartOf(const Answer& page) {
+  const auto token = base::Base64UrlDecode(page["metadata"]["continue"].AsString());
+  if (!token) return "";
+  const auto start = base::Cut(*token, R"("start":")");
+  return start ? std::string(start->second) : "";
+}
+
+TEST(Lists, TokensAreKeysBelowTheCollectionThatIsListed) {
+  TestServer server;
+  for (std::string_view name : {"a", "b"}) Make(server, name);
+  constexpr std::string_view kEvents = "/api/v1/namespaces/default/events";
+  for (std::string_view name : {"e", "f"}) {
+    server.Post(kEvents, base::StrCat(R"({"metadata":{"name":")", name,
+                                      R"("},"involvedObject":{"namespace":"default"}})"));
+  }
+  EXPECT_EQ(StartOf(server.Get("/api/v1/namespaces?limit=1")), R"(/default\u0000"})");
+  EXPECT_EQ(StartOf(server.Get(With("limit=1"))), R"(/a\u0000"})");
+  const Answer first = server.Get("/api/v1/configmaps?limit=1");
+  EXPECT_EQ(StartOf(first), R"(/default/a\u0000"})");
+  // Events are in no watch cache.
+  EXPECT_EQ(StartOf(server.Get(base::StrCat(kEvents, "?limit=1"))), R"(e\u0000"})");
+  EXPECT_EQ(StartOf(server.Get("/api/v1/events?limit=1")), R"(default/e\u0000"})");
+}
+
+TEST(Lists, PagesGoOnWithAndWithoutASlashInTheToken) {
+  TestServer server;
+  for (std::string_view name : {"a", "b", "c"}) Make(server, name);
+  for (std::string_view start : {"/a\\u0000", "a\\u0000"}) {
+    const Answer rest =
+        server.Get(Token(base::StrCat(R"({"v":"meta.k8s.io/v1","rv":-1,"start":")", start, "\"}")));
+    const std::string message = std::string(start) + rest.body;
+    EXPECT_EQ(rest["items"][std::size_t{0}]["metadata"]["name"].AsString(), "b") << message;
+  }
+}
+
 TEST(Lists, AVersionThatIsDeprecatedIsSoInRefusalsToo) {
   TestServer server;
   const Answer refused = server.Call("GET", "/api/v1/namespaces/default/endpoints/web", {},
@@ -135,6 +171,14 @@ TEST(Lists, AVersionThatIsDeprecatedIsSoInRefusalsToo) {
   EXPECT_EQ(refused.headers.Get("Warning"),
             "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 "
             "EndpointSlice\"");
+}
+
+TEST(Lists, WhatTheWatchCacheHasIsNotCut) {
+  TestServer server;
+  for (std::string_view name : {"a", "b", "c"}) Make(server, name);
+  const Answer all = server.Get(With("limit=1&resourceVersion=0"));
+  EXPECT_EQ(all["items"].size(), server.Get(kMaps)["items"].size());
+  EXPECT_FALSE(all["metadata"].Has("continue"));
 }
 
 TEST(Lists, ADeletedPageTellsWhereItEnded) {

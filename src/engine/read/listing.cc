@@ -25,9 +25,20 @@ struct Continue {
   std::string after;
 };
 
-// The token is base64 of {"v":"meta.k8s.io/v1","rv":5,"start":"default/a\u0000"}.
-std::string MakeToken(json::Arena& arena, std::int64_t revision, std::string_view position) {
-  const std::string start = base::StrCat(position, std::string_view("\0", 1));
+// Whether Kubernetes lists the resource from its watch cache: it has none of events.
+bool IsCached(const api::catalog::ResourceInfo& resource) {
+  const std::string& group = resource.resource.group;
+  return resource.resource.resource != "events" || (!group.empty() && group != "events.k8s.io");
+}
+
+// The part of an Object::position() behind the namespace that a list is of.
+std::string_view InNamespace(std::string_view position, std::string_view ns) {
+  return ns.empty() ? position : position.substr(ns.size() + 1);
+}
+
+// The token is base64 of {"v":"meta.k8s.io/v1","rv":5,"start":"/default/a\u0000"}.
+std::string MakeToken(json::Arena& arena, std::int64_t revision, std::string_view key) {
+  const std::string start = base::StrCat(key, std::string_view("\0", 1));
   const json::Value value = json::ObjectBuilder(arena)
                                 .Set("v", "meta.k8s.io/v1")
                                 .Set("rv", revision)
@@ -56,8 +67,8 @@ bool IsClean(std::string_view path) {
   return true;
 }
 
-// storage.DecodeContinue.
-base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
+// storage.DecodeContinue. `ns` is the namespace that the list is of: the token is of a place there.
+base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token, std::string_view ns) {
   const auto bad = [](std::string_view why) {
     return base::BadRequest(
         base::StrCat("invalid continue token: continue key is not valid: ", why));
@@ -81,15 +92,17 @@ base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token) {
   if (result.after.empty()) return bad("encoded start key empty (version meta.k8s.io/v1)");
   if (!IsClean(result.after)) return bad(result.after);
   if (result.after.back() == '\0') result.after.pop_back();
+  if (result.after.starts_with('/')) result.after.erase(0, 1);
+  if (!ns.empty()) result.after = base::StrCat(ns, "/", result.after);
   return result;
 }
 
 // What a client may go on with if it puts up with a list that is not of one moment.
-void OfferInconsistentRest(Operation& op, const Continue& from) {
+void OfferInconsistentRest(Operation& op, const Continue& from, std::string_view ns) {
+  // This one is made by the store below the watch cache, whose keys have no slash in front.
+  const std::string token = MakeToken(op.arena, -1, InNamespace(from.after, ns));
   const json::Value metadata =
-      json::ObjectBuilder(op.arena)
-          .Set("continue", std::string_view(MakeToken(op.arena, -1, from.after)))
-          .Build();
+      json::ObjectBuilder(op.arena).Set("continue", std::string_view(token)).Build();
   op.recorder.KeepForeignStatus(json::ObjectBuilder(op.arena).Set("metadata", metadata).Build());
 }
 
@@ -122,10 +135,13 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
   store::ListRequest request;
   request.collection = {op.resource->storage_kind.group, op.resource->resource.resource};
   request.ns = selection.ns;
-  const auto limit = static_cast<std::size_t>(options.limit > 0 ? options.limit : 0);
+  const bool cached = IsCached(*op.resource);
+  // The watch cache does not cut what it lists without looking for the newest state.
+  const bool cut = options.limit > 0 && !(cached && options.resource_version == "0");
+  const auto limit = static_cast<std::size_t>(cut ? options.limit : 0);
   Continue from;
   if (!options.continue_token.empty()) {
-    from = TRY(ReadToken(op.arena, options.continue_token));
+    from = TRY(ReadToken(op.arena, options.continue_token, selection.ns));
     if (!options.resource_version.empty() && options.resource_version != "0") {
       return base::BadRequest("specifying resource version is not allowed when using continue");
     }
@@ -153,7 +169,7 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     auto listed = op.world.store->ListPage(request);
     if (!listed.ok()) {
       const bool expired = listed.status().reason() == base::Reason::kExpired;
-      if (expired && from.revision > 0) OfferInconsistentRest(op, from);
+      if (expired && from.revision > 0) OfferInconsistentRest(op, from, selection.ns);
       return std::move(listed).status();
     }
     page = *std::move(listed);
@@ -174,7 +190,9 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
   }
   listing.meta.resource_version = std::to_string(page.revision);
   if (limit != 0 && page.remaining > 0) {
-    listing.meta.continue_token = MakeToken(op.arena, page.revision, last);
+    const std::string_view key = InNamespace(last, selection.ns);
+    listing.meta.continue_token =
+        MakeToken(op.arena, page.revision, base::StrCat(cached ? "/" : "", key));
     if (everything) listing.meta.remaining = page.remaining;
   }
   return listing;
