@@ -22,9 +22,8 @@ void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErr
   }
 }
 
-void CheckAmount(std::string_view name, const api::Quantity& amount, const FieldPath& path,
-                 FieldErrors& errors) {
-  CheckAmountOfResource(name, amount, path, errors);
+void CheckPages(std::string_view name, const api::Quantity& amount, const FieldPath& path,
+                FieldErrors& errors) {
   if (!IsHugePages(name)) return;
   const auto page = api::Quantity::Parse(name.substr(kHugePages.size()));
   const double size = page.ok() ? page->AsDouble() : 0;
@@ -101,8 +100,9 @@ void CheckRequirements(json::Value resources, const std::set<std::string_view>& 
       const FieldPath at = path.Child(list).Key(name);
       const api::Quantity amount = QuantityOf(entry->value);
       check_name(name, at);
-      CheckAmount(name, amount, at, errors);
+      CheckAmountOfResource(name, amount, at, errors);
       if (list == "requests") CheckRequest(name, amount, limits.Find(name), path, errors);
+      CheckPages(name, amount, at, errors);
       computes = computes || name == "cpu" || name == "memory";
       huge = huge || IsHugePages(name);
     }
@@ -113,14 +113,16 @@ void CheckRequirements(json::Value resources, const std::set<std::string_view>& 
   CheckClaims(resources["claims"], claims, path.Child("claims"), errors);
 }
 
-// The pod as a whole asks for no less than its containers together.
+// The pod as a whole asks for no less than its containers together, of what it asks for at all.
 void CheckAggregate(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
   json::Arena arena;
   const json::Value whole = json::MakeObject(arena, {{"spec", pod.spec}});
   const api::quota::Resources sum = api::quota::PodRequests(
       whole, {.pod_level = false, .pod_level_huge_pages = false, .overhead = false});
   for (const auto& [name, amount] : sum) {
-    const api::Quantity asked = QuantityOf(pod.spec["resources"]["requests"][name]);
+    const json::Value* request = pod.spec["resources"]["requests"].Find(name);
+    if (request == nullptr) continue;
+    const api::Quantity asked = QuantityOf(*request);
     if (amount <= asked) continue;
     errors.push_back(api::Invalid(
         path.Child("requests").Key(name), asked.ToString(),
