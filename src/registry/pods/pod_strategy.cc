@@ -123,11 +123,14 @@ json::Value Resized(json::Arena& arena, json::Value containers, json::Value old)
   return out.Build();
 }
 
+bool SameCounts(json::Value spec, json::Value old) {
+  return spec["containers"].size() == old["containers"].size() &&
+         spec["initContainers"].size() == old["initContainers"].size();
+}
+
 // What each of the subresources that change a spec may change of it.
 json::Value OnlyResources(json::Arena& arena, json::Value spec, json::Value old) {
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    if (spec[list].size() != old[list].size()) return spec;
-  }
+  if (!SameCounts(spec, old)) return spec;
   json::Value result = WithMember(arena, old, "resources", spec);
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (old[list].empty()) continue;
@@ -137,7 +140,11 @@ json::Value OnlyResources(json::Arena& arena, json::Value spec, json::Value old)
 }
 
 constexpr DisabledField kDisabledOfStatus[] = {
-    {"DRANodeAllocatableResources", "nodeAllocatableResourceClaimStatuses"}};
+    {"DRANodeAllocatableResources", "nodeAllocatableResourceClaimStatuses"},
+    {"ImageVolumeWithDigest", "containerStatuses[].volumeMounts[].volumeStatus"},
+    {"ImageVolumeWithDigest", "initContainerStatuses[].volumeMounts[].volumeStatus"},
+    {"ImageVolumeWithDigest", "ephemeralContainerStatuses[].volumeMounts[].volumeStatus"},
+};
 
 class Pods final : public DefaultStrategy {
  public:
@@ -169,7 +176,12 @@ class Pods final : public DefaultStrategy {
       for (const std::string_view name : {"managedFields", "resourceVersion"}) {
         metadata = WithMember(arena, metadata, name, object["metadata"]);
       }
+      const json::Value sent = object;
       object = json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
+      object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+      // Containers that came or went are left to validation, which quotes the status as it was sent.
+      const bool refused = ctx.subresource == "resize" && !SameCounts(spec, old["spec"]);
+      return refused ? WithMember(arena, object, "status", sent) : object;
     }
     return DefaultStrategy::PrepareForUpdate(ctx, object, old);
   }
