@@ -365,6 +365,15 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
   }
 }
 
+// Empty lists of resources, which decoding drops, are set to Go.
+bool HasEmptyResources(json::Value sent) {
+  for (const std::string_view field : {"limits", "requests", "claims"}) {
+    const json::Value list = sent["resources"][field];
+    if ((list.is_object() || list.is_array()) && list.empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
@@ -438,6 +447,7 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
   std::set<std::string_view> names = others;
   std::size_t index = 0;
   for (const json::Value& container : pod.spec["ephemeralContainers"].elements()) {
+    const json::Value sent = pod.sent["ephemeralContainers"][index];
     const FieldPath at = path.Index(index++);
     CheckCommon(container, pod, at, errors);
     CheckImageSpace(container, at, errors);
@@ -455,7 +465,8 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
       const bool pointer = field.ends_with("Probe") || field == "lifecycle";
       const bool set =
           !held.is_null() && (pointer || !((held.is_array() || held.is_object()) && held.empty()));
-      if (set) errors.push_back(api::Forbidden(at.Child(field), kNotEphemeral));
+      const bool empty = field == "resources" && HasEmptyResources(sent);
+      if (set || empty) errors.push_back(api::Forbidden(at.Child(field), kNotEphemeral));
     }
     std::size_t mount_index = 0;
     for (const json::Value& mount : container["volumeMounts"].elements()) {

@@ -19,6 +19,7 @@ struct PodContext {
   std::set<std::string_view> claims;                // names of spec.resourceClaims
   bool is_pod = false;                              // not a template
   bool allow_privileged = true;                     // Context::allow_privileged
+  json::Value sent;                                 // the spec as the client's text had it, or null
 };
 
 // pod_validation.cc, pod_update.cc

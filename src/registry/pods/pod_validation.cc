@@ -194,6 +194,14 @@ void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckFileKeyRefVolumes(spec, path, errors);
 }
 
+// The spec of the pod or of the template as the client's text had it.
+json::Value SentSpec(json::Value sent, bool is_pod) {
+  if (is_pod) return sent["spec"];
+  if (sent["template"].is_object()) return sent["template"]["spec"];
+  const json::Value job = sent["spec"]["jobTemplate"];
+  return (job.is_object() ? job : sent)["spec"]["template"]["spec"];
+}
+
 // `metadata` is the pod's, null for a template.
 void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const FieldPath& path,
                FieldErrors& errors) {
@@ -204,6 +212,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const
   pod.spec = spec;
   pod.is_pod = !metadata.is_null();
   pod.allow_privileged = ctx.allow_privileged;
+  pod.sent = SentSpec(ctx.sent, pod.is_pod);
   for (const json::Value& claim : spec["resourceClaims"].elements()) {
     if (const std::string_view name = claim["name"].AsString(); !name.empty()) {
       pod.claims.insert(name);
