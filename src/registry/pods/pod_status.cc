@@ -104,7 +104,8 @@ void CheckClaimStatuses(json::Value statuses, json::Value claims, FieldErrors& e
   std::set<std::string_view> seen;
   std::size_t index = 0;
   for (const json::Value& status : statuses.elements()) {
-    const FieldPath at = path.Index(index++).Child("name");
+    const FieldPath entry = path.Index(index++);
+    const FieldPath at = entry.Child("name");
     const std::string_view name = status["name"].AsString();
     if (FindNamed(claims, status["name"]).is_null()) {
       errors.push_back(
@@ -112,7 +113,7 @@ void CheckClaimStatuses(json::Value statuses, json::Value claims, FieldErrors& e
     }
     if (!seen.insert(name).second) errors.push_back(api::Duplicate(at, name));
     if (const json::Value claim = status["resourceClaimName"]; !claim.is_null()) {
-      CheckSubdomain(claim.AsString(), at, errors);
+      CheckSubdomain(claim.AsString(), entry.Child("resourceClaimName"), errors);
     }
   }
 }

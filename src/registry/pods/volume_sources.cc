@@ -12,7 +12,8 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr std::string_view kPartition = "must be between 0 and 255, inclusive";
+// Kubernetes takes 0, too.
+constexpr std::string_view kPartition = "must be between 1 and 255, inclusive";
 constexpr std::string_view kValidFormat = "must be valid format";
 constexpr std::string_view kIscsiStart = "must be valid format starting with iqn, eui, or naa";
 
