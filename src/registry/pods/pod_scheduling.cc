@@ -255,6 +255,9 @@ void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldError
         errors.push_back(api::Invalid(at.Child("operator"), value,
                                       "value must be empty when `operator` is 'Exists'"));
       }
+    } else if (op == "Lt" || op == "Gt") {
+      errors.push_back(
+          api::NotSupported(at.Child("operator"), op, {"Equal", "Exists", "Lt", "Gt"}));
     } else {
       errors.push_back(api::NotSupported(at.Child("operator"), op, {"Equal", "Exists"}));
     }
