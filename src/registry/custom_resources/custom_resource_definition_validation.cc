@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "base/strings.h"
 #include "registry/custom_resources/custom_resource_definition_validation.h"
@@ -19,6 +20,10 @@ namespace portcullis::registry {
 namespace {
 
 using json::Value;
+
+// The parts of a version of which messages speak as parts of the spec if all versions have the same.
+constexpr std::string_view kParts[] = {"schema", "subresources", "additionalPrinterColumns",
+                                       "selectableFields"};
 
 // True if the field is the same in every version, so that it counts as the definition's own.
 bool IsCommon(Value versions, std::string_view field) {
@@ -83,17 +88,17 @@ std::string SelectableText(Value fields) {
   });
 }
 
-// The list of versions as the internal Go type prints.
-std::string VersionsText(Value versions) {
+// The list of versions as the internal Go type prints, with the empty lists and maps that were `sent`.
+std::string VersionsText(Value versions, Value sent) {
   std::set<std::string_view> common;
-  for (const std::string_view field :
-       {"schema", "subresources", "additionalPrinterColumns", "selectableFields"}) {
+  for (const std::string_view field : kParts) {
     if (IsCommon(versions, field)) common.insert(field);
   }
   const auto own = [&](Value version, std::string_view field, std::string (*text)(Value)) {
     return common.contains(field) ? std::string("null") : text(version[field]);
   };
-  return ListText(versions, [&](Value version) {
+  json::Arena arena;
+  return ListText(WithSentEmpties(arena, versions, sent), [&](Value version) {
     return StructJson(
         {{"Name", Quoted(version["name"].AsString())},
          {"Served", version["served"].AsBool() ? "true" : "false"},
@@ -220,62 +225,79 @@ void CheckVersionContent(Value version, bool has_status, const VersionPaths& pat
   }
 }
 
-void CheckVersions(Value spec, const FieldPath& path, FieldErrors& errors) {
-  const Value versions = spec["versions"];
-  const FieldPath list = path.Child("versions");
-  std::size_t storage = 0;
-  std::set<std::string_view> names;
-  bool unique = true;
-  const bool common_schema = IsCommon(versions, "schema");
-  const bool common_subresources = IsCommon(versions, "subresources");
-  const bool common_columns = IsCommon(versions, "additionalPrinterColumns");
-  const bool common_fields = IsCommon(versions, "selectableFields");
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (versions[i]["schema"]["openAPIV3Schema"].is_object()) continue;
-    errors.push_back(api::Required(list.Index(i).Child("schema", "openAPIV3Schema"), ""));
+bool HasStatus(Value version) { return version["subresources"]["status"].is_object(); }
+
+void CheckVersionsOwn(Value versions, const FieldPath& list, FieldErrors& errors) {
+  std::vector<std::string_view> common;
+  for (const std::string_view part : kParts) {
+    if (IsCommon(versions, part)) common.push_back(part);
   }
+  const bool common_schema = IsCommon(versions, "schema");
+  const bool common_fields = IsCommon(versions, "selectableFields");
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value version = versions[i];
     const FieldPath at = list.Index(i);
-    storage += version["storage"].AsBool() ? 1 : 0;
-    unique &= names.insert(version["name"].AsString()).second;
     const auto texts = api::IsDns1035Label(version["name"].AsString());
     if (!texts.empty()) {
       errors.push_back(api::Invalid(at.Child("name"), version["name"], base::Join(texts, ",")));
     }
     CheckDeprecationWarning(version, at.Child("deprecationWarning"), errors);
-    const bool first = i == 0;
     Value own = version;
     json::Arena arena;
-    // What is common has been checked with the first version.
-    for (const auto& [field, common] :
-         {std::pair<std::string_view, bool>{"schema", common_schema},
-          std::pair<std::string_view, bool>{"subresources", common_subresources},
-          std::pair<std::string_view, bool>{"additionalPrinterColumns", common_columns},
-          std::pair<std::string_view, bool>{"selectableFields", common_fields}}) {
-      if (common && !first) own = json::Without(arena, own, field);
-    }
-    const VersionPaths paths = {
-        common_schema ? path.Child("validation", "openAPIV3Schema")
-                      : at.Child("schema", "openAPIV3Schema"),
-        common_subresources ? path.Child("subresources") : at.Child("subresources"),
-        common_columns ? path.Child("additionalPrinterColumns")
-                       : at.Child("additionalPrinterColumns"),
-        common_fields ? path.Child("selectableFields") : at.Child("selectableFields"),
-        SelectsWithoutSchema(version, common_schema, common_fields)};
-    CheckVersionContent(own, version["subresources"]["status"].is_object(), paths, errors);
+    for (const std::string_view part : common) own = json::Without(arena, own, part);
+    const VersionPaths paths = {at.Child("schema", "openAPIV3Schema"), at.Child("subresources"),
+                                at.Child("additionalPrinterColumns"), at.Child("selectableFields"),
+                                SelectsWithoutSchema(version, common_schema, common_fields)};
+    CheckVersionContent(own, HasStatus(version), paths, errors);
   }
+}
+
+// What all versions have in common, which is checked behind the names.
+void CheckCommonParts(Value versions, const FieldPath& path, FieldErrors& errors) {
+  if (versions.empty()) return;
+  const Value first = versions[std::size_t{0}];
+  Value common = first;
+  json::Arena arena;
+  for (const std::string_view part : kParts) {
+    if (!IsCommon(versions, part)) common = json::Without(arena, common, part);
+  }
+  const auto all = versions.elements();
+  const bool has_status = std::any_of(all.begin(), all.end(), &HasStatus);
+  const bool common_schema = IsCommon(versions, "schema");
+  const bool common_fields = IsCommon(versions, "selectableFields");
+  const VersionPaths paths = {path.Child("validation", "openAPIV3Schema"),
+                              path.Child("subresources"), path.Child("additionalPrinterColumns"),
+                              path.Child("selectableFields"),
+                              SelectsWithoutSchema(first, common_schema, common_fields)};
+  CheckVersionContent(common, has_status, paths, errors);
+}
+
+// `sent`: the versions as the client's text had them.
+void CheckVersions(Value spec, Value sent, const FieldPath& path, FieldErrors& errors) {
+  const Value versions = spec["versions"];
+  const FieldPath list = path.Child("versions");
+  std::size_t storage = 0;
+  std::set<std::string_view> names;
+  bool unique = true;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    storage += versions[i]["storage"].AsBool() ? 1 : 0;
+    unique &= names.insert(versions[i]["name"].AsString()).second;
+    if (versions[i]["schema"]["openAPIV3Schema"].is_object()) continue;
+    errors.push_back(api::Required(list.Index(i).Child("schema", "openAPIV3Schema"), ""));
+  }
+  CheckVersionsOwn(versions, list, errors);
   if (!unique) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, sent)),
                                   "must contain unique version names"));
   }
   if (storage != 1) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, sent)),
                                   "must have exactly one version marked as storage version"));
   }
   if (versions.empty()) return;
-  // The first version is also the one of spec.version, a field of v1beta1.
+  // The first version is also the one of spec.version, a field of v1beta1 that may be empty.
   const Value first = versions[std::size_t{0}]["name"];
+  if (first.AsString().empty()) return;
   if (const auto texts = api::IsDns1035Label(first.AsString()); !texts.empty()) {
     errors.push_back(api::Invalid(path.Child("version"), first, base::Join(texts, ",")));
   }
@@ -344,7 +366,7 @@ void CheckApproval(Value object, FieldErrors& errors) {
   }
 }
 
-void CheckSpec(Value definition, Value old, FieldErrors& errors) {
+void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& errors) {
   const Value spec = definition["spec"];
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
@@ -361,8 +383,9 @@ void CheckSpec(Value definition, Value old, FieldErrors& errors) {
   } else {
     CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
   }
-  CheckVersions(spec, path, errors);
+  CheckVersions(spec, ctx.sent["spec"]["versions"], path, errors);
   CheckNames(spec["names"], true, path.Child("names"), errors);
+  CheckCommonParts(spec["versions"], path, errors);
   CheckConversion(definition, old, path.Child("conversion"), errors);
 }
 
@@ -420,7 +443,7 @@ bool IsEstablished(Value definition) {
 
 }  // namespace
 
-void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors& errors) {
+void ValidateCustomResourceDefinition(const Context& ctx, Value object, FieldErrors& errors) {
   const std::string name = base::StrCat(object["spec"]["names"]["plural"].AsString(), ".",
                                         object["spec"]["group"].AsString());
   const std::string_view given = object["metadata"]["name"].AsString();
@@ -428,7 +451,7 @@ void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors&
     errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
                                   "must be spec.names.plural+\".\"+spec.group"));
   }
-  CheckSpec(object, {}, errors);
+  CheckSpec(ctx, object, {}, errors);
   CheckStatus(object, errors);
   CheckStoredVersions(object, errors);
   CheckApproval(object, errors);
@@ -438,7 +461,7 @@ void ValidateCustomResourceDefinition(const Context&, Value object, FieldErrors&
 void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Value old,
                                             FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckStatus(object, errors);
-  CheckSpec(object, old, errors);
+  CheckSpec(ctx, object, old, errors);
   const FieldPath path("spec");
   const Value now = object["spec"];
   const Value before = old["spec"];

@@ -169,6 +169,28 @@ std::string SchemaText(Value props) {
   return out + "}";
 }
 
+Value WithSentEmpties(json::Arena& arena, Value value, Value sent) {
+  if (value.is_array() && sent.is_array() && value.size() == sent.size()) {
+    json::ArrayBuilder out(arena);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      out.Add(WithSentEmpties(arena, value[i], sent[i]));
+    }
+    return out.Build();
+  }
+  if (!value.is_object()) return value;
+  json::ObjectBuilder out(arena, value);
+  for (const json::Member& member : sent.members()) {
+    const Value given = member.value;
+    if (!given.is_array() && !given.is_object()) continue;
+    if (const Value* kept = value.Find(member.name()); kept != nullptr) {
+      out.Set(member.name(), WithSentEmpties(arena, *kept, given));
+    } else if (given.empty()) {
+      out.Set(member.name(), given);
+    }
+  }
+  return out.Build();
+}
+
 std::string RuleText(Value rule) {
   const auto text = [&](std::string_view name) { return Quoted(rule[name].AsString()); };
   return StructJson({{"Rule", text("rule")},

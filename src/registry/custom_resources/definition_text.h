@@ -13,6 +13,9 @@ namespace portcullis::registry {
 
 // A JSONSchemaProps object.
 std::string SchemaText(json::Value props);
+// `value`, decoded, with the empty lists and maps of `sent`, the client's text of it: Go tells them
+// from absent ones where decoding here drops them.
+json::Value WithSentEmpties(json::Arena& arena, json::Value value, json::Value sent);
 // One of its x-kubernetes-validations.
 std::string RuleText(json::Value rule);
 // The Go name of the first field that is set and not in the list of those that a root schema with a
