@@ -90,14 +90,18 @@ void CheckScopes(json::Value spec, FieldErrors& errors) {
   CheckConflicts(seen, scopes, path, errors);
 }
 
-// The selector as Go prints its internal type.
-std::string SelectorJson(json::Value selector) {
+// The selector as Go prints its internal type. An empty list of values that was `sent` is quoted as
+// one, though decoding has dropped it.
+std::string SelectorJson(json::Value selector, json::Value sent) {
   std::string expressions;
-  for (const json::Value& each : selector["matchExpressions"].elements()) {
+  const json::Value list = selector["matchExpressions"];
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const json::Value each = list[i];
+    const json::Value values = sent["matchExpressions"][i]["values"];
     if (!expressions.empty()) expressions += ",";
     expressions += StructJson({{"ScopeName", Quoted(each["scopeName"].AsString())},
                                {"Operator", Quoted(each["operator"].AsString())},
-                               {"Values", Json(each["values"])}});
+                               {"Values", Json(each.Has("values") ? each["values"] : values)}});
   }
   return StructJson({{"MatchExpressions", base::StrCat("[", expressions, "]")}});
 }
@@ -132,12 +136,12 @@ void CheckOperator(json::Value requirement, const FieldPath& path, FieldErrors& 
   }
 }
 
-void CheckScopeSelector(json::Value spec, FieldErrors& errors) {
+void CheckScopeSelector(json::Value spec, json::Value sent, FieldErrors& errors) {
   const json::Value selector = spec["scopeSelector"];
   if (!selector.is_object()) return;
   const FieldPath path = FieldPath("spec", "scopeSelector").Child("matchExpressions");
   const auto standard = StandardNames(spec["hard"]);
-  api::RepeatedValue shown(api::BadValue::Raw(SelectorJson(selector)));
+  api::RepeatedValue shown(api::BadValue::Raw(SelectorJson(selector, sent)));
   std::set<std::string_view> seen;
   for (const json::Value& requirement : selector["matchExpressions"].elements()) {
     const std::string_view scope = requirement["scopeName"].AsString();
@@ -151,11 +155,11 @@ void CheckScopeSelector(json::Value spec, FieldErrors& errors) {
   CheckConflicts(seen, spec["scopes"], path, errors);
 }
 
-void ValidateResourceQuota(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateResourceQuota(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   CheckAmounts(spec["hard"], FieldPath("spec", "hard"), errors);
   CheckScopes(spec, errors);
-  CheckScopeSelector(spec, errors);
+  CheckScopeSelector(spec, ctx.sent["spec"]["scopeSelector"], errors);
 }
 
 void ValidateResourceQuotaUpdate(const Context& ctx, json::Value object, json::Value old,

@@ -5,7 +5,7 @@
 namespace portcullis::registry {
 
 void CheckProtocolAndApp(json::Value port, const FieldPath& path, FieldErrors& errors) {
-  if (port["protocol"].AsString().empty()) {
+  if (port["protocol"].is_null()) {
     errors.push_back(api::Required(path.Child("protocol"), ""));
   } else {
     CheckOneOf(port["protocol"], path.Child("protocol"), {"SCTP", "TCP", "UDP"}, errors);

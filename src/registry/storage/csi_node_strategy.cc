@@ -40,6 +40,12 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
   }
 }
 
+// No keys and an empty list of them are the same.
+json::Value Lasting(json::Arena& arena, json::Value driver) {
+  driver = json::Without(arena, driver, "allocatable");
+  return driver["topologyKeys"].empty() ? json::Without(arena, driver, "topologyKeys") : driver;
+}
+
 // What a driver has said of itself may not change, except how many volumes it takes.
 void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
@@ -53,7 +59,7 @@ void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value o
     if (same == drivers.end()) continue;
     for (const json::Value& driver : same->second) {
       const json::Value now = json::Without(ctx.arena, driver, "allocatable");
-      if (now == json::Without(ctx.arena, before, "allocatable")) continue;
+      if (Lasting(ctx.arena, driver) == Lasting(ctx.arena, before)) continue;
       errors.push_back(api::Invalid(FieldPath("spec", "drivers"),
                                     GoValue(ctx, "io.k8s.api.storage.v1.CSINodeDriver", now),
                                     "field is immutable"));

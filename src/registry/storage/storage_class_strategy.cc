@@ -13,8 +13,9 @@
 namespace portcullis::registry {
 namespace {
 
+constexpr FieldRule kParametersRule[] = {{"parameters", FieldRuleKind::kImmutable}};
+
 constexpr FieldRule kStorageClassRules[] = {
-    {"parameters", FieldRuleKind::kImmutable},
     {"provisioner", FieldRuleKind::kImmutable},
     {"reclaimPolicy", FieldRuleKind::kImmutable},
     {"volumeBindingMode", FieldRuleKind::kImmutable},
@@ -24,7 +25,7 @@ using Topology = std::map<std::string_view, std::set<std::string_view>>;
 
 // Kubernetes has an error for each pair of equal terms: of 10,000 terms fifty million. Behind this
 // many there is one for each term.
-constexpr std::size_t kMostRepeated = 10'000;
+constexpr std::size_t kMostRepeated = 20'000;
 
 void CheckTopologies(json::Value terms, const FieldPath& path, FieldErrors& errors) {
   // Kubernetes starts with as many empty topologies as there are terms.
@@ -71,6 +72,20 @@ void ValidateStorageClass(const Context&, json::Value object, FieldErrors& error
   CheckTopologies(object["allowedTopologies"], FieldPath("allowedTopologies"), errors);
 }
 
+// An empty map that was sent is quoted as one, though decoding has dropped it.
+void ValidateStorageClassUpdate(const Context& ctx, json::Value object, json::Value old,
+                                FieldErrors& errors) {
+  ValidateStorageClass(ctx, object, errors);
+  const json::Value parameters = object["parameters"];
+  if (parameters == old["parameters"]) return;
+  const bool sent_empty = parameters.is_null() && ctx.sent["parameters"].is_object();
+  CheckFieldRules(kParametersRule,
+                  sent_empty
+                      ? json::With(ctx.arena, object, "parameters", json::MakeObject(ctx.arena, {}))
+                      : object,
+                  &old, errors);
+}
+
 void WarnOfStorageClass(const Context&, json::Value object, json::Value,
                         std::vector<std::string>& warnings) {
   std::size_t index = 0;
@@ -90,6 +105,7 @@ void AddStorageClassStrategy(KindTable& table) {
   table.Add({.group = "storage.k8s.io",
              .resource = "storageclasses",
              .validate = &ValidateStorageClass,
+             .validate_update = &ValidateStorageClassUpdate,
              .rules = kStorageClassRules,
              .warn = &WarnOfStorageClass,
              .traits = {.returns_deleted = true},
