@@ -194,6 +194,8 @@ class Services final : public DefaultStrategy {
     }
     for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
       if (object["spec"].Has(name)) continue;
+      // Families are those of the addresses, of which a headless Service has none.
+      if (name == "ipFamilies" && object["spec"]["clusterIP"].AsString() == kNone) continue;
       if (const json::Value* value = old["spec"].Find(name)) {
         object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
       }
