@@ -49,6 +49,9 @@ void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& erro
   }
 }
 
+// What must not change is all that an update is checked for.
+void ValidatePriorityClassUpdate(const Context&, json::Value, json::Value, FieldErrors&) {}
+
 // The two classes of the system cannot be deleted.
 class PriorityClasses final : public DefaultStrategy {
  public:
@@ -75,6 +78,7 @@ void AddPriorityClassStrategy(KindTable& table) {
   table.Add({.group = "scheduling.k8s.io",
              .resource = "priorityclasses",
              .validate = &ValidatePriorityClass,
+             .validate_update = &ValidatePriorityClassUpdate,
              .rules = kPriorityClassRules,
              .make = &Make<PriorityClasses>});
 }
