@@ -339,6 +339,7 @@ void AddHorizontalPodAutoscalerStrategy(KindTable& table) {
              .resource = "horizontalpodautoscalers",
              .validate = &ValidateHorizontalPodAutoscaler,
              .validate_update = &ValidateHorizontalPodAutoscalerUpdate,
+             .judged_in = "v2",
              .make = &Make<Autoscalers>});
 }
 
