@@ -301,6 +301,7 @@ void AddCertificateSigningRequestStrategy(KindTable& table) {
              .resource = "certificatesigningrequests",
              .validate = &ValidateCertificateSigningRequest,
              .validate_update = &ValidateCertificateSigningRequestUpdate,
+             .traits = {.names = NameStyle::kPathSegment},
              .metadata = {.update = "FU", .subresource = "FU"},
              .make = &Make<Requests>});
 }
