@@ -72,6 +72,11 @@ bool IsRegistry(std::string_view text) {
 
 // Whether an image is a reference as container registries know it (distribution/reference).
 bool IsImageReference(std::string_view image) {
+  // The id of an image is none.
+  const bool hexadecimal = std::all_of(image.begin(), image.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  if (hexadecimal && image.size() == 64) return false;
   const std::size_t slash = image.find('/');
   if (slash != std::string_view::npos) {
     const std::string_view first = image.substr(0, slash);
