@@ -416,6 +416,9 @@ class Decoder {
 
   base::Result<Value> UnionContent(const Schema& schema, Value input) {
     if (input.is_object()) return Decode(*schema.element, input, {});
+    if (schema.go_type.ends_with("JSONSchemaPropsOrBool") && !input.is_bool() && !input.is_null()) {
+      return base::BadRequest("boolean or JSON schema expected");
+    }
     if (!input.is_array()) return input;
     std::vector<Value> elements;
     bool changed = false;
