@@ -215,7 +215,8 @@ class ScaleUpdate final : public Execution {
                                   .object = scale,
                                   .old_object = old_scale,
                                   .options = options_.as_update}));
-    return scale.IsSameAs(before) ? scale : RestoreManagedFields(op_, scale, before);
+    if (!scale.IsSameAs(before)) scale = RestoreManagedFields(op_, scale, before);
+    return DeduplicateOwners(op_, scale, When::kAfterAdmission);
   }
 
   json::Value Track(json::Value old_scale, json::Value scale) const {
@@ -294,8 +295,9 @@ class ScaleUpdate final : public Execution {
 };
 
 base::Result<ScaleSpec> ReplacedBy(Operation& op, const Input& input) {
-  const json::Value scale = TRY(DecodeInput(op, input));
+  json::Value scale = TRY(DecodeInput(op, input));
   TRY(MatchNameForUpdate(op, scale));
+  scale = DeduplicateOwners(op, scale, When::kBeforeAdmission);
   ScaleSpec spec;
   spec.transform = [scale](json::Value) -> base::Result<json::Value> { return scale; };
   spec.uid = scale["metadata"]["uid"].AsString();
