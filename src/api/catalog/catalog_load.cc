@@ -106,6 +106,13 @@ class Loader {
   }
 
  private:
+  // A type with a map type that one field gives it; a copy of the type, made once that is filled.
+  struct Variant {
+    Schema* node;
+    const Schema* of;
+    schema::MapType map_type;
+  };
+
   // Types refer to one another, so all nodes exist before the first is filled.
   void LoadTypes(Value types) {
     std::vector<Schema*> nodes;
@@ -118,6 +125,10 @@ class Loader {
     }
     std::size_t next = 0;
     for (const json::Member& member : types.members()) Fill(*nodes[next++], member.value);
+    for (const Variant& variant : variants_) {
+      *variant.node = *variant.of;
+      variant.node->map_type = variant.map_type;
+    }
   }
 
   const Schema* TypeOf(Value type) {
@@ -203,6 +214,11 @@ class Loader {
     for (const char flag : entry[2].AsString()) ApplyFlag(field, flag);
     field.schema = TypeOf(entry[3]);
     const Value more = entry[4];
+    if (more.Has("map")) {
+      Schema* node = pool_.Add();
+      variants_.push_back({node, field.schema, MapTypeOf(more["map"].AsString())});
+      field.schema = node;
+    }
     field.details =
         pool_.AddDetails({.go_name = GoName(field.name, entry[1].AsString()),
                           .patch_merge_key = pool_.Copy(more["mergeKey"].AsString()),
@@ -292,6 +308,7 @@ class Loader {
 
   CatalogBase& catalog_;
   schema::SchemaPool& pool_;
+  std::vector<Variant> variants_;
   const bool initializers_;
   const bool replaces_pending_;  // strategic merge patches replace metadata.initializers.pending
 };

@@ -184,6 +184,12 @@ class TypeImporter {
                        [&](const Value& entry) { return entry.AsString() == name; });
   }
 
+  // An optional field that counts as "" where it is left out, which the key of a list may be.
+  static bool IsEmptyDefault(Value schema, std::string_view name, Value property) {
+    const Value given = property["default"];
+    return given.is_string() && given.AsString().empty() && !IsRequired(schema, name);
+  }
+
   static std::string Flags(bool required, Value property, const GoField* fact) {
     std::string flags;
     if (required) flags += 'r';
@@ -214,7 +220,12 @@ class TypeImporter {
     if (property.Has("x-kubernetes-patch-merge-key")) {
       more.Set("mergeKey", property["x-kubernetes-patch-merge-key"]);
     }
-    if (IsTellingDefault(property["default"])) more.Set("default", property["default"]);
+    if (IsTellingDefault(property["default"]) || IsEmptyDefault(schema, name, property)) {
+      more.Set("default", property["default"]);
+    }
+    if (property.Has("$ref") && property.Has("x-kubernetes-map-type")) {
+      more.Set("map", property["x-kubernetes-map-type"]);
+    }
     if (!more.empty()) entry.Add(more.Build());
     return entry.Build();
   }
@@ -228,7 +239,7 @@ Value WithDefaults(json::Arena& arena, Value base, Value other) {
   Value properties = base["properties"];
   for (const json::Member& member : properties.members()) {
     const Value given = other["properties"][member.name()]["default"];
-    if (!IsTellingDefault(given)) continue;
+    if (!IsTellingDefault(given) && !given.is_string()) continue;
     properties = json::With(arena, properties, member.name(),
                             json::With(arena, member.value, "default", given));
   }
