@@ -348,6 +348,11 @@ Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value ot
 }
 
 base::Result<Value> ConditionsThroughStatus(json::Arena& arena, Value object) {
+  const Value percentage = object["status"]["currentCPUUtilizationPercentage"];
+  if (!percentage.is_null() && !object["metadata"]["annotations"].Has(kCurrentMetrics)) {
+    PutAnnotation(arena, object, kCurrentMetrics,
+                  ConvertMetrics(arena, CpuStatus(arena, percentage), &StatusToV1));
+  }
   const Value conditions = ReadAnnotation(arena, object, kConditions);
   if (!conditions.is_array()) return object;
   object = json::RemovePath(arena, object, {"metadata", "annotations", kConditions});
