@@ -84,13 +84,23 @@ def without_downstream_volume(text):
 
 
 def parsed(text):
-    """The document of an answer, with the entries of managedFields in one order."""
+    """The document of an answer, with the entries of managedFields and the causes of a conflict in one order."""
     try:
         document = json.loads(text)
     except ValueError:
         return text
     sort_managed_fields(document)
+    sort_conflicts(document)
     return document
+
+
+def sort_conflicts(document):
+    """The causes of a refused apply come in the order in which kube-apiserver goes through a Go map."""
+    if not isinstance(document, dict) or document.get("reason") != "Conflict":
+        return
+    causes = (document.get("details") or {}).get("causes")
+    if causes:
+        causes.sort(key=lambda cause: [str(cause.get(part)) for part in ("reason", "message", "field")])
 
 
 def sort_managed_fields(value):
@@ -108,7 +118,9 @@ def sort_managed_fields(value):
 def same(a, b):
     if a == b:
         return True
-    if (a.code, a.warnings, a.media) != (b.code, b.warnings, b.media) or '"managedFields"' not in a.text:
+    if (a.code, a.warnings, a.media) != (b.code, b.warnings, b.media):
+        return False
+    if '"managedFields"' not in a.text and '"FieldManagerConflict"' not in a.text:
         return False
     return json.dumps(parsed(a.text)) == json.dumps(parsed(b.text))
 
