@@ -221,6 +221,15 @@ base::Status ConflictError(std::vector<ConflictOf> conflicts) {
   return {base::Reason::kConflict, std::move(message), std::move(details)};
 }
 
+// As messages name an object: "team/a; apps/v1, Kind=Deployment".
+std::string NameOf(Value object) {
+  const auto version = object["apiVersion"].AsString();
+  return base::StrCat(object["metadata"]["namespace"].AsString(), "/",
+                      object["metadata"]["name"].AsString(), "; ",
+                      version.find('/') == std::string_view::npos ? "/" : "", version,
+                      ", Kind=", object["kind"].AsString());
+}
+
 // One application of a configuration.
 class Application {
  public:
@@ -231,7 +240,7 @@ class Application {
   base::Result<Value> Run(Force force);
 
  private:
-  void OwnByNobody(Value plain);
+  base::Status OwnByNobody(Value plain);
   Entry& Own(FieldSet claimed, std::optional<Entry>& before);
   base::Result<Value> Prune(Value merged, const Entry& last) const;
   base::Result<Versions::View> In(const std::string& version, Value object) const;
@@ -338,13 +347,19 @@ Value Application::SyncLastApplied(Value object) const {
 }
 
 // An object without managers has one made up for all of it, which an apply can be in conflict with.
-void Application::OwnByNobody(Value plain) {
+base::Status Application::OwnByNobody(Value plain) {
   Value nothing = json::MakeObject(arena_, {});
   // What an empty object of a Go type writes is no one's.
   if (!schema_.definition.empty()) {
     if (auto zero = schema::Decode(arena_, schema_, nothing); zero.ok()) nothing = *zero;
   }
   Changes all(schema_, nothing, plain, writer_);
+  if (all.nameless()) {
+    TRY(CheckTypedStored(schema_, plain)
+            .Annotate(base::StrCat(
+                "failed to create manager for existing fields: failed to convert new object (",
+                NameOf(plain), ") to smd typed")));
+  }
   Entry entry{.manager = "before-first-apply",
               .operation = std::string(kUpdated),
               .api_version = std::string(writer_.api_version),
@@ -352,6 +367,7 @@ void Application::OwnByNobody(Value plain) {
               .time = std::string(writer_.now),
               .fields = Ownable(all.TakeTouched(), writer_)};
   if (!entry.fields.empty()) entries_.push_back(std::move(entry));
+  return base::OkStatus();
 }
 
 base::Result<Value> Application::Run(Force force) {
@@ -359,7 +375,9 @@ base::Result<Value> Application::Run(Force force) {
   auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
   if (decoded.ok()) entries_ = *std::move(decoded);
   const Value plain = WithoutManagedFields(arena_, stored);
-  if (entries_.empty() && !plain.empty()) OwnByNobody(plain);
+  if (entries_.empty() && !plain.empty()) TRY(OwnByNobody(plain));
+  TRY(CheckTyped(schema_, config_)
+          .Annotate(base::StrCat("failed to create typed patch object (", NameOf(config_), ")")));
 
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
@@ -441,14 +459,6 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
 
 base::Result<Value> Apply(json::Arena& arena, const schema::Schema& schema, Value live,
                           Value config, const Writer& writer, Force force) {
-  if (base::Status status = CheckTyped(schema, config); !status.ok()) {
-    const auto version = config["apiVersion"].AsString();
-    const std::string name = base::StrCat(config["metadata"]["namespace"].AsString(), "/",
-                                          config["metadata"]["name"].AsString(), "; ",
-                                          version.find('/') == std::string_view::npos ? "/" : "",
-                                          version, ", Kind=", config["kind"].AsString());
-    return status.Annotate(base::StrCat("failed to create typed patch object (", name, ")"));
-  }
   return Application(arena, schema, live, config, writer).Run(force);
 }
 

@@ -17,6 +17,8 @@ namespace portcullis::api::patch {
 // OK, or what is wrong with a configuration that a client wants to apply, as in
 // `.spec.replicas: expected numeric (int or float), got string`.
 base::Status CheckTyped(const schema::Schema& schema, json::Value object);
+// The same for an object that is stored, in which several elements may have one name.
+base::Status CheckTypedStored(const schema::Schema& schema, json::Value object);
 // The same for an object that a program of Go made and which may have values in it that are no
 // JSON: each is a ForeignValue() and wrong wherever it stands.
 base::Status CheckTypedNative(const schema::Schema& schema, json::Value object);

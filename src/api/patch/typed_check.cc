@@ -24,7 +24,8 @@ constexpr std::string_view kForeign = "\x01foreign";
 
 class Checker {
  public:
-  explicit Checker(bool native) : native_(native) {}
+  explicit Checker(bool native, bool duplicates = false)
+      : native_(native), duplicates_(duplicates) {}
   void Check(const Schema* schema, Value value, const std::string& path);
   base::Status Outcome() const;
 
@@ -41,6 +42,7 @@ class Checker {
   }
 
   const bool native_;
+  const bool duplicates_;  // are allowed
   std::vector<std::string> errors_;
 };
 
@@ -157,7 +159,7 @@ void Checker::CheckList(const Schema& schema, Value value, const std::string& pa
     if (keyed) {
       if (!CanBeElement(schema, element, index - 1, path)) return;
       step = StepOf(schema, element);
-      if (!seen.emplace(step, true).second) {
+      if (!seen.emplace(step, true).second && !duplicates_) {
         Add(path, base::StrCat("duplicate entries for key ", ToText({step})));
       }
     }
@@ -201,6 +203,12 @@ void Checker::Check(const Schema* schema, Value value, const std::string& path) 
 
 base::Status CheckTyped(const Schema& schema, Value object) {
   Checker checker(/*native=*/false);
+  checker.Check(&schema, object, "");
+  return checker.Outcome();
+}
+
+base::Status CheckTypedStored(const Schema& schema, Value object) {
+  Checker checker(/*native=*/false, /*duplicates=*/true);
   checker.Check(&schema, object, "");
   return checker.Outcome();
 }
