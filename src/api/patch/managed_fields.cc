@@ -100,7 +100,10 @@ void CapUpdateManagers(Entries& entries) {
 class Changes {
  public:
   Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
-      : writer_(writer), before_(before), after_(after), whole_(Compare(&schema, before, after)) {}
+      : writer_(writer),
+        before_(before),
+        after_(after),
+        whole_(Compare(&schema, before, after, writer.sent)) {}
 
   // Whether they cannot be told: see Comparison.
   bool nameless() const { return whole_.nameless; }

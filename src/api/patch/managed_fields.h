@@ -41,6 +41,8 @@ struct Writer {
   const FieldSet* reset = nullptr;
   // Null: all versions are taken for the same.
   const Versions* versions = nullptr;
+  // What Track() gets as `next`, before it was decoded; null if not known (see Compare()).
+  json::Value sent = {};
 };
 
 // The name a request without fieldManager goes by: User-Agent up to the first '/', without

@@ -75,21 +75,41 @@ struct Draft {
 
 class Comparer {
  public:
-  Outcome CompareAt(const Schema* schema, const Value* before, const Value* after);
+  Outcome CompareAt(const Schema* schema, const Value* before, const Value* after, Value sent = {});
   // An element of a keyed list or set has no name there, so that nothing in it can be owned.
   bool nameless() const { return nameless_; }
 
  private:
   FieldSet AllBelow(const Schema* schema, const Value& value);
   void CompareChild(const PathElement& step, const Schema* schema, const Value* before,
-                    const Value* after, Draft& out);
+                    const Value* after, Draft& out, Value sent = {});
   void CompareElements(const Schema& schema, const Value* before, const Value* after, Draft& out);
   void CompareRepeated(const PathElement& step, const Schema* schema, const Elements& before,
                        const Elements& after, Draft& out);
-  void CompareMembers(const Schema* schema, const Value* before, const Value* after, Draft& out);
+  void CompareMembers(const Schema* schema, const Value* before, const Value* after, Value sent,
+                      Draft& out);
 
   bool nameless_ = false;
 };
+
+// Whether an element of a list in `sent` has an empty list or map that `after` leaves out. Elements of
+// lists are compared as Go values, other lists and maps by what they hold.
+bool LosesEmpty(const Schema* schema, Value sent, Value after, bool in_list) {
+  if (schema == nullptr || !schema->is_container()) return false;
+  const bool is_struct = schema->kind == Kind::kStruct;
+  if (!is_struct && (sent.is_array() || sent.is_object()) && sent.empty()) {
+    return in_list && after.is_null();
+  }
+  for (std::size_t i = 0; i < sent.elements().size(); ++i) {
+    if (LosesEmpty(schema->element, sent[i], after[i], true)) return true;
+  }
+  for (const json::Member& member : sent.members()) {
+    const schema::Field* field = is_struct ? schema->FindField(member.name()) : nullptr;
+    const Schema* inner = field != nullptr ? field->schema : schema->element;
+    if (LosesEmpty(inner, member.value, after[member.name()], in_list)) return true;
+  }
+  return false;
+}
 
 // What lies below a value that is new: CompareAt() without anything to compare with.
 FieldSet Comparer::AllBelow(const Schema* schema, const Value& value) {
@@ -123,10 +143,10 @@ FieldSet Comparer::AllBelow(const Schema* schema, const Value& value) {
 }
 
 void Comparer::CompareChild(const PathElement& step, const Schema* schema, const Value* before,
-                            const Value* after, Draft& out) {
+                            const Value* after, Draft& out, Value sent) {
   if (before == nullptr) return Attach(out.added, step, true, AllBelow(schema, *after));
   if (after != nullptr && before->IsSameAs(*after)) return;
-  Outcome child = CompareAt(schema, before, after);
+  Outcome child = CompareAt(schema, before, after, sent);
   Attach(out.added, step, child.added, std::move(child.below.added));
   Attach(out.modified, step, child.modified, std::move(child.below.modified));
   Attach(out.removed, step, child.removed, std::move(child.below.removed));
@@ -167,11 +187,12 @@ void Comparer::CompareElements(const Schema& schema, const Value* before, const 
 }
 
 void Comparer::CompareMembers(const Schema* schema, const Value* before, const Value* after,
-                              Draft& out) {
+                              Value sent, Draft& out) {
   if (before != nullptr) {
     for (const json::Member& member : before->members()) {
       CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
-                   &member.value, after == nullptr ? nullptr : after->Find(member.name()), out);
+                   &member.value, after == nullptr ? nullptr : after->Find(member.name()), out,
+                   sent[member.name()]);
     }
   }
   if (after == nullptr) return;
@@ -182,7 +203,8 @@ void Comparer::CompareMembers(const Schema* schema, const Value* before, const V
   }
 }
 
-Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Value* after) {
+Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Value* after,
+                            Value sent) {
   Outcome out;
   Draft below;
   const Value& witness = after != nullptr && !after->is_null() ? *after
@@ -196,11 +218,12 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
     shape = Shape::kLeaf;
   }
   if (shape == Shape::kLeaf) {
-    out.modified = before != nullptr && after != nullptr && !(*before == *after);
+    out.modified = before != nullptr && after != nullptr &&
+                   (!(*before == *after) || LosesEmpty(schema, sent, *after, false));
   } else if (shape == Shape::kList) {
     CompareElements(*schema, before, after, below);
   } else {
-    CompareMembers(schema, before, after, below);
+    CompareMembers(schema, before, after, sent, below);
   }
   out.below = below.Finish();
   out.added = before == nullptr;
@@ -297,9 +320,9 @@ FieldSet FieldsOf(const Schema* schema, Value object) {
   return FieldSet(std::move(nodes));
 }
 
-Comparison Compare(const Schema* schema, Value before, Value after) {
+Comparison Compare(const Schema* schema, Value before, Value after, Value sent) {
   Comparer comparer;
-  Comparison out = comparer.CompareAt(schema, &before, &after).below;
+  Comparison out = comparer.CompareAt(schema, &before, &after, sent).below;
   out.nameless = comparer.nameless();
   return out;
 }

@@ -38,7 +38,10 @@ struct Comparison {
   // not track who owns what of such an object.
   bool nameless = false;
 };
-Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after);
+// `sent` is `after` before it was decoded, or null: Go tells an empty list or map in an element of an
+// atomic list from an absent one, which `after` has lost.
+Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after,
+                   json::Value sent = {});
 
 // `live` with the fields of `applied` put over it.
 json::Value MergeTyped(json::Arena& arena, const schema::Schema* schema, json::Value live,

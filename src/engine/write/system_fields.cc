@@ -216,7 +216,9 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   if (schema == nullptr) return next;
   const FieldWriter by(op, manager, op.resource->kind);
   if (live.is_null()) live = EmptyObject(op.arena, *op.resource);
-  return api::patch::Track(op.arena, *schema, live, next, by.writer());
+  api::patch::Writer writer = by.writer();
+  writer.sent = op.sent;
+  return api::patch::Track(op.arena, *schema, live, next, writer);
 }
 
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
