@@ -221,6 +221,19 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   return api::patch::Track(op.arena, *schema, live, next, writer);
 }
 
+json::Value KeepTimes(Operation& op, json::Value object, json::Value live) {
+  const json::Value now = object["metadata"]["managedFields"];
+  const json::Value before = live["metadata"]["managedFields"];
+  if (now.empty() || now.size() != before.size() || now == before) return object;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool same =
+        json::Without(op.arena, now[i], "time") == json::Without(op.arena, before[i], "time");
+    if (!same) return object;
+  }
+  const json::Value kept = json::SetPath(op.arena, object, {"metadata", "managedFields"}, before);
+  return kept == live ? kept : object;
+}
+
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
   // Mostly managedFields are still what TrackFields made.
   if (SchemaOf(op) != nullptr &&

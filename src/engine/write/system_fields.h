@@ -60,6 +60,9 @@ class FieldWriter {
 // managedFields after an ordinary write, unless the kind has no schema.
 json::Value TrackFields(Operation& op, json::Value live, json::Value next,
                         std::string_view manager);
+// The object as the strategy has prepared it. If only the times in managedFields tell it from the live one,
+// it keeps those of the live one (registry/store.go, IgnoreManagedFieldsTimestampsTransformer).
+json::Value KeepTimes(Operation& op, json::Value object, json::Value live);
 // If admission has made managedFields unreadable they become those of `before`, with a warning.
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before);
 

@@ -87,7 +87,7 @@ class Attempt {
     object = DeduplicateOwners(op_, object, When::kAfterAdmission);
     TRY(Refuse(op_, "rbac", CheckGrant(op_, spec_.name, object, live_)));
     object = TRY(MatchNamespace(op_, TRY(SettleVersion(object))));
-    allocated_ = TRY(PrepareAndAllocate(object));
+    allocated_ = KeepTimes(op_, TRY(PrepareAndAllocate(object)), live_);
     TraceStage(op_, kStrategy, "strategy", allocated_);
     auto write = PlanCommit();
     if (!write.ok() || !*write) Release(write.ok() && !op_.dry_run);
