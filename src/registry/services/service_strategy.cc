@@ -361,14 +361,14 @@ class Services final : public DefaultStrategy {
     std::set<int> taken_;
   };
 
-  // The node port that a new Service asks for at any place of its port `number`.
-  static int RequestedFor(json::Value number, json::Value ports) {
+  // The node ports that are asked for, by port: what a new Service asks for at any place of one holds for all.
+  static std::map<std::int64_t, int> RequestedByPort(json::Value ports) {
+    std::map<std::int64_t, int> requested;
     for (const json::Value& port : ports.elements()) {
-      if (port["port"].AsInt() == number.AsInt() && port["nodePort"].AsInt() != 0) {
-        return static_cast<int>(port["nodePort"].AsInt());
-      }
+      const auto number = static_cast<int>(port["nodePort"].AsInt());
+      if (number != 0) requested.emplace(port["port"].AsInt(), number);
     }
-    return 0;
+    return requested;
   }
 
   static base::Result<json::Value> AllocatePorts(const Context& ctx, json::Value object,
@@ -401,6 +401,7 @@ class Services final : public DefaultStrategy {
     std::set<int> held = NodePorts(old);
     std::set<std::pair<std::string_view, int>> of_update;  // by protocol
     const json::Value given = object["spec"]["ports"];
+    const auto requested = RequestedByPort(given);
     json::ArrayBuilder ports(ctx.arena);
     std::size_t index = 0;
     for (json::Value port : given.elements()) {
@@ -412,7 +413,10 @@ class Services final : public DefaultStrategy {
       }
       const auto shared = by_port.find(port["port"].AsInt());
       if (wanted == 0 && old.is_null()) {
-        wanted = shared != by_port.end() ? shared->second : RequestedFor(port["port"], given);
+        const auto asked = requested.find(port["port"].AsInt());
+        wanted = shared != by_port.end()    ? shared->second
+                 : asked != requested.end() ? asked->second
+                                            : 0;
       }
       if (wanted == 0) {
         const auto number = taking.TakeAny();
