@@ -13,10 +13,9 @@
 #include <string>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "loopback_tls.h"
 #include "net/server.h"
-#include "pki/certificates.h"
 
 namespace portcullis {
 namespace {
@@ -38,26 +37,16 @@ void Answer(int file, const std::shared_ptr<net::Exchange>& exchange) {
 }
 
 base::Status Run(const std::string& folder) {
-  const auto now = base::SystemClock().Now();
-  const auto authority = TRY(pki::MakeAuthority("portcullis-floor", now));
-  pki::CertificateRequest names;
-  names.common_name = "floor";
-  names.dns_names = {"localhost"};
-  names.ip_addresses = {"127.0.0.1"};
-  names.server = true;
-  const auto serving = TRY(pki::Issue(authority, names, now));
-  net::ServerTlsOptions tls;
-  tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
-
+  const LoopbackTls identity = TRY(MakeLoopbackTls("portcullis-floor"));
   const int file = open((folder + "/writes").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (file < 0) return base::ConfigError("cannot write to " + folder);
   net::IoThreads threads(static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   net::ServerOptions options;
-  options.tls = TRY(net::ServerTls::Create(tls));
+  options.tls = identity.tls;
   const auto server = TRY(net::HttpsServer::Listen(
       threads, std::move(options),
       [file](const std::shared_ptr<net::Exchange>& exchange) { Answer(file, exchange); }));
-  TRY(base::WriteSharedFile(folder + "/ca.crt", authority.certificate_pem));
+  TRY(base::WriteSharedFile(folder + "/ca.crt", identity.ca_pem));
   std::printf("https://%s\n", server->address().c_str());
   std::fflush(stdout);
   sigset_t ends;

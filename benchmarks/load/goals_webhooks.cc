@@ -141,7 +141,7 @@ base::Status ManyBackends(Workshop& shop) {
   std::vector<std::unique_ptr<WebhookServer>> backends;
   std::vector<HookText> hooks;
   const auto server = TRY(shop.Serve());
-  const auto authority = TRY(WebhookServer::MakeIdentity());
+  const auto authority = TRY(MakeLoopbackTls("portcullis-load"));
   for (std::size_t i = 0; i < kBackends; ++i) {
     backends.push_back(TRY(WebhookServer::Start(shop.webhook_threads(), "127.0.0.1:0", authority)));
     hooks.push_back({.url = backends.back()->Url("/allow"),

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "pki/certificates.h"
 
 namespace portcullis::load {
 namespace {
@@ -22,28 +21,14 @@ std::string_view UidOf(std::string_view review) {
 
 }  // namespace
 
-base::Result<WebhookServer::Identity> WebhookServer::MakeIdentity() {
-  const auto now = base::SystemClock().Now();
-  const auto authority = TRY(pki::MakeAuthority("portcullis-load", now));
-  pki::CertificateRequest request;
-  request.common_name = "webhook";
-  request.dns_names = {"localhost"};
-  request.ip_addresses = {"127.0.0.1"};
-  request.server = true;
-  const auto serving = TRY(pki::Issue(authority, request, now));
-  net::ServerTlsOptions tls;
-  tls.certificate = {serving.certificate_pem, serving.key_pem, {}};
-  return Identity{authority.certificate_pem, TRY(net::ServerTls::Create(tls))};
-}
-
 base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
                                                                   const std::string& listen) {
-  return Start(threads, listen, TRY(MakeIdentity()));
+  return Start(threads, listen, TRY(MakeLoopbackTls("portcullis-load")));
 }
 
 base::Result<std::unique_ptr<WebhookServer>> WebhookServer::Start(net::IoThreads& threads,
                                                                   const std::string& listen,
-                                                                  const Identity& identity) {
+                                                                  const LoopbackTls& identity) {
   auto webhooks = std::make_unique<WebhookServer>();
   webhooks->ca_pem_ = identity.ca_pem;
   net::ServerOptions options;

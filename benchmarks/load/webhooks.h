@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "loopback_tls.h"
 #include "net/server.h"
 
 namespace portcullis::load {
@@ -17,17 +18,11 @@ namespace portcullis::load {
 // Thread-safe. /allow says yes, /patch/<n> adds the label load-<n>, GET /bytes/<n> gives n bytes.
 class WebhookServer {
  public:
-  // A certificate authority with a serving certificate, which several servers may share.
-  struct Identity {
-    std::string ca_pem;
-    std::shared_ptr<const net::ServerTls> tls;
-  };
-  static base::Result<Identity> MakeIdentity();
   static base::Result<std::unique_ptr<WebhookServer>> Start(net::IoThreads& threads,
                                                             const std::string& listen);
   static base::Result<std::unique_ptr<WebhookServer>> Start(net::IoThreads& threads,
                                                             const std::string& listen,
-                                                            const Identity& identity);
+                                                            const LoopbackTls& identity);
   std::string Url(std::string_view path) const;
   const std::string& ca_pem() const { return ca_pem_; }
   std::size_t calls() const { return calls_; }
