@@ -131,9 +131,26 @@ TEST(LintTest, FixesChangeNothingButWhatIsFound) {
   EXPECT_EQ(text, base::ReplaceAll(wanted, "batch/v1beta1", "batch/v1"));
 }
 
+std::string PodOfVariables(int count) {
+  std::string text = R"yaml(---
+apiVersion: v1
+kind: Pod
+metadata: {name: large}
+spec:
+  containers:
+  - name: a
+    image: a:1
+    env:
+)yaml";
+  for (int i = 0; i < count; ++i) {
+    text += base::StrCat("    - {name: VARIABLE_", std::to_string(i), ", value: a}\n");
+  }
+  return text;
+}
+
 // 300 variables in a container, each compared with all: about 0.8 million of the million.
 TEST(LintTest, MeasuresCostsWithTheManifestsOfTheFiles) {
-  std::string text = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+  const std::string text = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: p}
 spec:
@@ -146,20 +163,8 @@ spec:
       object.spec.containers.all(c, !has(c.env) || c.env.all(e, c.env.exists(f, f.name == e.name + 'x' || true)))
   - expression: >-
       object.spec.containers.all(c, !has(c.env) || c.env.all(e, c.env.exists_one(f, f.name == e.name)))
----
-apiVersion: v1
-kind: Pod
-metadata: {name: large}
-spec:
-  containers:
-  - name: a
-    image: a:1
-    env:
 )yaml";
-  for (int i = 0; i < 300; ++i) {
-    text += base::StrCat("    - {name: VARIABLE_", std::to_string(i), ", value: a}\n");
-  }
-  const LintReport report = LintText(text);
+  const LintReport report = LintText(text + PodOfVariables(300));
   std::vector<std::string> found;
   for (const Finding& finding : report.findings) {
     if (finding.rule->id == "expression-over-budget") found.push_back(finding.message);
@@ -170,7 +175,7 @@ spec:
 
 // 1,000 variables, each compared with all: more than the million.
 TEST(LintTest, MeasuresMatchConditionsOfWebhooks) {
-  std::string text = std::string(kHook) + R"yaml(
+  const std::string text = std::string(kHook) + R"yaml(
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   matchConditions:
   - name: quadratic
@@ -179,20 +184,8 @@ TEST(LintTest, MeasuresMatchConditionsOfWebhooks) {
   - name: costly
     expression: >-
       object.spec.containers.all(c, !has(c.env) || c.env.all(e, c.env.exists_one(f, f.name == e.name)))
----
-apiVersion: v1
-kind: Pod
-metadata: {name: large}
-spec:
-  containers:
-  - name: a
-    image: a:1
-    env:
 )yaml";
-  for (int i = 0; i < 1000; ++i) {
-    text += base::StrCat("    - {name: VARIABLE_", std::to_string(i), ", value: a}\n");
-  }
-  const LintReport report = LintText(text);
+  const LintReport report = LintText(text + PodOfVariables(1000));
   std::vector<std::string> found;
   for (const Finding& finding : report.findings) {
     if (!finding.rule->id.starts_with("expression-")) continue;
