@@ -35,6 +35,21 @@ bool IsCommon(Value versions, std::string_view field) {
   return true;
 }
 
+using Parts = std::vector<std::string_view>;
+
+// Those of kParts that all versions have in common.
+Parts CommonParts(Value versions) {
+  Parts common;
+  for (const std::string_view part : kParts) {
+    if (IsCommon(versions, part)) common.push_back(part);
+  }
+  return common;
+}
+
+bool Holds(const Parts& parts, std::string_view part) {
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
 constexpr std::string_view kNoSimplePath = "must be a simple json path starting with .";
 
 std::string NullOr(Value value) { return value.is_null() ? "null" : Json(value); }
@@ -89,13 +104,9 @@ std::string SelectableText(Value fields) {
 }
 
 // The list of versions as the internal Go type prints, with the empty lists and maps that were `sent`.
-std::string VersionsText(Value versions, Value sent) {
-  std::set<std::string_view> common;
-  for (const std::string_view field : kParts) {
-    if (IsCommon(versions, field)) common.insert(field);
-  }
+std::string VersionsText(Value versions, const Parts& common, Value sent) {
   const auto own = [&](Value version, std::string_view field, std::string (*text)(Value)) {
-    return common.contains(field) ? std::string("null") : text(version[field]);
+    return Holds(common, field) ? std::string("null") : text(version[field]);
   };
   json::Arena arena;
   return ListText(WithSentEmpties(arena, versions, sent), [&](Value version) {
@@ -200,7 +211,9 @@ struct VersionPaths {
   std::string_view selects_without_schema;
 };
 
-std::string_view SelectsWithoutSchema(Value version, bool common_schema, bool common_fields) {
+std::string_view SelectsWithoutSchema(Value version, const Parts& common) {
+  const bool common_schema = Holds(common, "schema");
+  const bool common_fields = Holds(common, "selectableFields");
   if (common_schema == common_fields && version["schema"]["openAPIV3Schema"].is_object()) return "";
   return common_fields ? "may only be set when validations.schema is included"
                        : "may only be set when `version.schema.openAPIV3Schema` is not included";
@@ -227,13 +240,8 @@ void CheckVersionContent(Value version, bool has_status, const VersionPaths& pat
 
 bool HasStatus(Value version) { return version["subresources"]["status"].is_object(); }
 
-void CheckVersionsOwn(Value versions, const FieldPath& list, FieldErrors& errors) {
-  std::vector<std::string_view> common;
-  for (const std::string_view part : kParts) {
-    if (IsCommon(versions, part)) common.push_back(part);
-  }
-  const bool common_schema = IsCommon(versions, "schema");
-  const bool common_fields = IsCommon(versions, "selectableFields");
+void CheckVersionsOwn(Value versions, const Parts& common, const FieldPath& list,
+                      FieldErrors& errors) {
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Value version = versions[i];
     const FieldPath at = list.Index(i);
@@ -247,33 +255,32 @@ void CheckVersionsOwn(Value versions, const FieldPath& list, FieldErrors& errors
     for (const std::string_view part : common) own = json::Without(arena, own, part);
     const VersionPaths paths = {at.Child("schema", "openAPIV3Schema"), at.Child("subresources"),
                                 at.Child("additionalPrinterColumns"), at.Child("selectableFields"),
-                                SelectsWithoutSchema(version, common_schema, common_fields)};
+                                SelectsWithoutSchema(version, common)};
     CheckVersionContent(own, HasStatus(version), paths, errors);
   }
 }
 
 // What all versions have in common, which is checked behind the names.
-void CheckCommonParts(Value versions, const FieldPath& path, FieldErrors& errors) {
+void CheckCommonParts(Value versions, const Parts& common, const FieldPath& path,
+                      FieldErrors& errors) {
   if (versions.empty()) return;
   const Value first = versions[std::size_t{0}];
-  Value common = first;
+  Value shared = first;
   json::Arena arena;
   for (const std::string_view part : kParts) {
-    if (!IsCommon(versions, part)) common = json::Without(arena, common, part);
+    if (!Holds(common, part)) shared = json::Without(arena, shared, part);
   }
   const auto all = versions.elements();
   const bool has_status = std::any_of(all.begin(), all.end(), &HasStatus);
-  const bool common_schema = IsCommon(versions, "schema");
-  const bool common_fields = IsCommon(versions, "selectableFields");
   const VersionPaths paths = {path.Child("validation", "openAPIV3Schema"),
                               path.Child("subresources"), path.Child("additionalPrinterColumns"),
-                              path.Child("selectableFields"),
-                              SelectsWithoutSchema(first, common_schema, common_fields)};
-  CheckVersionContent(common, has_status, paths, errors);
+                              path.Child("selectableFields"), SelectsWithoutSchema(first, common)};
+  CheckVersionContent(shared, has_status, paths, errors);
 }
 
 // `sent`: the versions as the client's text had them.
-void CheckVersions(Value spec, Value sent, const FieldPath& path, FieldErrors& errors) {
+void CheckVersions(Value spec, const Parts& common, Value sent, const FieldPath& path,
+                   FieldErrors& errors) {
   const Value versions = spec["versions"];
   const FieldPath list = path.Child("versions");
   std::size_t storage = 0;
@@ -285,13 +292,13 @@ void CheckVersions(Value spec, Value sent, const FieldPath& path, FieldErrors& e
     if (versions[i]["schema"]["openAPIV3Schema"].is_object()) continue;
     errors.push_back(api::Required(list.Index(i).Child("schema", "openAPIV3Schema"), ""));
   }
-  CheckVersionsOwn(versions, list, errors);
+  CheckVersionsOwn(versions, common, list, errors);
   if (!unique) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, sent)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),
                                   "must contain unique version names"));
   }
   if (storage != 1) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, sent)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),
                                   "must have exactly one version marked as storage version"));
   }
   if (versions.empty()) return;
@@ -383,9 +390,10 @@ void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& err
   } else {
     CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
   }
-  CheckVersions(spec, ctx.sent["spec"]["versions"], path, errors);
+  const Parts common = CommonParts(spec["versions"]);
+  CheckVersions(spec, common, ctx.sent["spec"]["versions"], path, errors);
   CheckNames(spec["names"], true, path.Child("names"), errors);
-  CheckCommonParts(spec["versions"], path, errors);
+  CheckCommonParts(spec["versions"], common, path, errors);
   CheckConversion(definition, old, path.Child("conversion"), errors);
 }
 
