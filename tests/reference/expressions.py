@@ -58,17 +58,20 @@ def expressions(grammar, kinds):
     found = []
     while len(found) < OF_ONE:
         kind = grammar.random.choice(kinds)
-        text = grammar.expression(kind, grammar.random.choice([1, 2, 2, 3]))
+        text = grammar.expression("any" if kind == "error" else kind, grammar.random.choice([1, 2, 2, 3]))
         if len(text) <= LENGTH:
             found.append((kind, text))
     return found
 
 
 def validation(kind, text):
-    """A boolean one judges; what another one is, or why it is nothing, is the message."""
+    """How a policy shows what an expression is: a boolean judges, a text is the message, the values of others are printed in one, and
+    of those called "error" a comparison tells why they are nothing."""
     if kind == "bool":
         return {"expression": text}
-    return {"expression": "false", "messageExpression": text if kind == "string" else f"'%s'.format([{text}])"} if kind != "error" else {"expression": f"[{text}] == []"}
+    if kind == "error":
+        return {"expression": f"[{text}] == []"}
+    return {"expression": "false", "messageExpression": text if kind == "string" else f"'%s'.format([{text}])"}
 
 
 def sorted_causes(text):
@@ -86,8 +89,7 @@ class Comparison:
 
     def run(self):
         begun, number = time.monotonic(), 0
-        for request in (Request("POST", "/api/v1/namespaces", '{"metadata":{"name":"expressions","labels":{"env":"prod"}}}'),):
-            self.pair.do(request)
+        self.pair.do(Request("POST", "/api/v1/namespaces", '{"metadata":{"name":"expressions","labels":{"env":"prod"}}}'))
         while self.tally.asked < self.arguments.expressions:
             for step in (self.policies, self.rules):
                 number += 1
