@@ -4,6 +4,7 @@
 
 #include "api/catalog/catalog.h"
 #include "api/conversion/conversion.h"
+#include "api/schema/sent_empties.h"
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_disabled_fields.h"
@@ -13,28 +14,13 @@ namespace portcullis::registry {
 
 namespace {
 
-using api::schema::Schema;
-
-// Whether `sent` has a list or map of the schema's that is empty, and still is in the object.
-bool HasEmpty(const Schema* schema, json::Value sent, json::Value object) {
-  if (schema == nullptr || !schema->is_container()) return false;
-  const bool is_struct = schema->kind == api::schema::Kind::kStruct;
-  if (!is_struct && (sent.is_array() || sent.is_object()) && sent.empty()) return object.empty();
-  for (std::size_t i = 0; i < sent.elements().size(); ++i) {
-    if (HasEmpty(schema->element, sent[i], object[i])) return true;
-  }
-  for (const json::Member& member : sent.members()) {
-    const api::schema::Field* field = is_struct ? schema->FindField(member.name()) : nullptr;
-    const Schema* inner = field != nullptr ? field->schema : schema->element;
-    if (HasEmpty(inner, member.value, object[member.name()])) return true;
-  }
-  return false;
-}
-
+// Whether the client's text has a list or map that is empty, and still is in the object.
 bool SendsEmpty(const Context& ctx, json::Value object) {
   const auto* resource = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindKind(ctx.kind);
   const json::Value rest = json::Without(ctx.arena, ctx.sent, "metadata");
-  return resource != nullptr && HasEmpty(resource->schema, rest, object);
+  return resource != nullptr &&
+         api::schema::AnySentEmpty(resource->schema, rest, object,
+                                   [](json::Value decoded, bool) { return decoded.empty(); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/patch/list_elements.h"
+#include "api/schema/sent_empties.h"
 
 namespace portcullis::api::patch {
 namespace {
@@ -94,21 +95,10 @@ class Comparer {
 
 // Whether an element of a list in `sent` has an empty list or map that `after` leaves out. Elements of
 // lists are compared as Go values, other lists and maps by what they hold.
-bool LosesEmpty(const Schema* schema, Value sent, Value after, bool in_list) {
-  if (schema == nullptr || !schema->is_container()) return false;
-  const bool is_struct = schema->kind == Kind::kStruct;
-  if (!is_struct && (sent.is_array() || sent.is_object()) && sent.empty()) {
-    return in_list && after.is_null();
-  }
-  for (std::size_t i = 0; i < sent.elements().size(); ++i) {
-    if (LosesEmpty(schema->element, sent[i], after[i], true)) return true;
-  }
-  for (const json::Member& member : sent.members()) {
-    const schema::Field* field = is_struct ? schema->FindField(member.name()) : nullptr;
-    const Schema* inner = field != nullptr ? field->schema : schema->element;
-    if (LosesEmpty(inner, member.value, after[member.name()], in_list)) return true;
-  }
-  return false;
+bool LosesEmpty(const Schema* schema, Value sent, Value after) {
+  return schema::AnySentEmpty(schema, sent, after, [](Value decoded, bool in_list) {
+    return in_list && decoded.is_null();
+  });
 }
 
 // What lies below a value that is new: CompareAt() without anything to compare with.
@@ -219,7 +209,7 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
   }
   if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr &&
-                   (!(*before == *after) || LosesEmpty(schema, sent, *after, false));
+                   (!(*before == *after) || LosesEmpty(schema, sent, *after));
   } else if (shape == Shape::kList) {
     CompareElements(*schema, before, after, below);
   } else {
