@@ -212,13 +212,12 @@ class Checker {
     const bool optional = rule["optionalOldSelf"].AsBool();
     const auto scope = kube_cel::MakeRuleEnvironment(props, place.is_resource, optional);
     const std::string_view text = rule["rule"].AsString();
-    const auto expression =
-        kube_cel::Compiler::CompileIn(scope, text, kube_cel::Expected::kAnything);
+    const auto expression = kube_cel::Compiler::CompileIn(scope, text, kube_cel::Expected::kBool);
     bool uses_old = false;
     if (!expression->ok()) {
-      Wrong(at.Child("rule"), rule, expression->error());
-    } else if (expression->program().result_type()->kind != cel::TypeKind::kBool) {
-      Wrong(at.Child("rule"), rule, "cel expression must evaluate to a bool");
+      std::string_view error = expression->error();
+      if (error.starts_with("must evaluate")) error = "cel expression must evaluate to a bool";
+      Wrong(at.Child("rule"), rule, std::string(error));
     } else {
       const std::uint64_t times =
           place.times ? *place.times : kube_cel::MaxOccurrences(props, place.is_resource);
