@@ -18,7 +18,7 @@ constexpr std::string_view kUsage =
     R"(Lists the admission plugins in execution order.
 
 Usage:
-  portcullis plugins [-o table|json|markdown] [--kubernetes-version=1.N]
+  portcullis plugins [-o table|json|yaml|markdown] [--kubernetes-version=1.N]
 )";
 
 struct Options {
@@ -26,7 +26,7 @@ struct Options {
   std::string kubernetes_version;  // "": all
 };
 
-constexpr std::string_view kFormats[] = {"table", "json", "markdown"};
+constexpr std::string_view kFormats[] = {"table", "json", "yaml", "markdown"};
 
 constexpr flags::Flag<Options> kFlags[] = {
     {.name = "kubernetes-version",
@@ -38,7 +38,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {.name = "output",
      .type = flags::Type::kString,
      .default_text = "table",
-     .meaning = "Form of the list: table, json or markdown",
+     .meaning = "Form of the list: table, json, yaml or markdown",
      .set = &flags::SetOneOf<&Options::format, kFormats>,
      .shorthand = 'o',
      .value_name = "FORMAT"},
@@ -60,6 +60,7 @@ int Run(const std::vector<std::string>& arguments) {
     });
   }
   const std::string text = options.format == "json"       ? plugins::ListingJson(plugins)
+                           : options.format == "yaml"     ? plugins::ListingYaml(plugins)
                            : options.format == "markdown" ? plugins::ListingMarkdown(plugins)
                                                           : plugins::ListingTable(plugins);
   std::fputs(text.c_str(), stdout);

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "json/writer.h"
+#include "json/yaml.h"
 #include "release/release.h"
 
 namespace portcullis::plugins {
@@ -71,6 +72,12 @@ json::Value ToJson(json::Arena& arena, const PluginInfo& plugin) {
   return out.Build();
 }
 
+json::Value ToJson(json::Arena& arena, Plugins plugins) {
+  json::ArrayBuilder list(arena);
+  for (const PluginInfo* plugin : plugins) list.Add(ToJson(arena, *plugin));
+  return list.Build();
+}
+
 }  // namespace
 
 std::string ListingTable(Plugins plugins) {
@@ -97,9 +104,12 @@ std::string ListingTable(Plugins plugins) {
 
 std::string ListingJson(Plugins plugins) {
   json::Arena arena;
-  json::ArrayBuilder list(arena);
-  for (const PluginInfo* plugin : plugins) list.Add(ToJson(arena, *plugin));
-  return json::ToString(list.Build(), {.escape_html = false, .indent = 2}) + "\n";
+  return json::ToString(ToJson(arena, plugins), {.escape_html = false, .indent = 2}) + "\n";
+}
+
+std::string ListingYaml(Plugins plugins) {
+  json::Arena arena;
+  return json::ToYaml(ToJson(arena, plugins));
 }
 
 std::string ListingMarkdown(Plugins plugins) {

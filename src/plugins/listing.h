@@ -15,6 +15,8 @@ std::string ListingTable(std::span<const admission::PluginInfo* const> plugins);
 // A JSON array of objects: name, phases, operations, default, summary, configuration, and the
 // Kubernetes releases that have it ("since", "until") where not all have.
 std::string ListingJson(std::span<const admission::PluginInfo* const> plugins);
+// The same in YAML.
+std::string ListingYaml(std::span<const admission::PluginInfo* const> plugins);
 // The page docs/plugins.md.
 std::string ListingMarkdown(std::span<const admission::PluginInfo* const> plugins);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "json/reader.h"
+#include "json/yaml.h"
 #include "plugins/registry.h"
 
 namespace portcullis::plugins {
@@ -21,6 +22,16 @@ TEST(ListingTest, JsonHasEveryPlugin) {
   for (std::size_t i = 0; i < plugins.size(); ++i) {
     EXPECT_EQ((*list)[i]["name"].AsString(), plugins[i]->name);
   }
+}
+
+TEST(ListingTest, YamlSaysTheSameAsJson) {
+  const auto plugins = Registered();
+  json::Arena arena;
+  const auto json = json::Parse(arena, ListingJson(plugins));
+  const auto yaml = json::ParseYaml(arena, ListingYaml(plugins));
+
+  ASSERT_TRUE(json.ok() && yaml.ok());
+  EXPECT_TRUE(*json == *yaml);
 }
 
 TEST(ListingTest, TheTableSaysHowAPluginIsConfigured) {

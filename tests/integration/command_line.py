@@ -44,7 +44,7 @@ def help_of_every_command(program, _):
 def mistakes(program, _):
     for words, text in ((["srve"], "Did you mean this?\n\tserve"), (["help", "srve"], "Did you mean this?\n\tserve"),
                         (["schema"], '"schema" needs a command of its own: import'),
-                        (["plugins", "-o", "yaml"], "must be one of table, json, markdown"),
+                        (["plugins", "-o", "xml"], "must be one of table, json, yaml, markdown"),
                         (["version", "-o", "xml"], "must be one of text, json, yaml"),
                         (["version", "extra"], 'unknown command "extra" for "portcullis version"'),
                         (["completion", "tcsh"], "one shell is needed: bash, zsh or fish"),
