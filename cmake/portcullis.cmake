@@ -47,9 +47,11 @@ if(PC_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)  # lets the fuzzers see which code they reach
 endif()
 
-set(PC_STANDARD_HEADERS
+# What more than half of all sources include, by way of others.
+set(PC_COMMON_HEADERS
     <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <functional> <map> <memory> <mutex>
-    <optional> <set> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+    <optional> <set> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+    <base/clock.h> <base/status.h> <base/strings.h> <json/value.h>)
 
 # pc_add_pch(<name> <header>…): precompiled headers for pc_use_pch().
 function(pc_add_pch name)
@@ -63,12 +65,12 @@ function(pc_add_pch name)
 endfunction()
 
 if(PC_PCH)
-  pc_add_pch(pc_pch ${PC_STANDARD_HEADERS})
-  pc_add_pch(pc_small_pch ${PC_STANDARD_HEADERS})
+  pc_add_pch(pc_pch ${PC_COMMON_HEADERS})
+  pc_add_pch(pc_small_pch ${PC_COMMON_HEADERS})
   target_compile_options(pc_small_pch PRIVATE $<$<CONFIG:Release>:-Os>)  # as modules with SMALL are
   if(PC_TESTS)
     find_package(GTest REQUIRED)
-    pc_add_pch(pc_test_pch ${PC_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+    pc_add_pch(pc_test_pch ${PC_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
     target_link_libraries(pc_test_pch PRIVATE GTest::gtest GTest::gmock)
     target_compile_options(pc_test_pch PRIVATE $<$<CONFIG:Release>:-O0>)  # as the tests are
   endif()
@@ -83,15 +85,30 @@ function(pc_use_pch target pch)
   endif()
 endfunction()
 
-# pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [DEPS <module>…] [LIBS <library>…])
+# pc_precompile(<target> <pch> <header>…): headers that most of its files include are compiled once for
+# all of them, with the common ones; <pch> is what has those alone.
+function(pc_precompile target pch)
+  if(PC_PCH AND ARGN)
+    list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
+    target_precompile_headers(${target} PRIVATE ${PC_COMMON_HEADERS} ${headers})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+  else()
+    pc_use_pch(${target} ${pch})
+  endif()
+endfunction()
+
+# pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [PRECOMPILED <header>…] [DEPS <module>…]
+#           [LIBS <library>…])
 #
 # Declares the library of the folder it is called from: every .cc below it, and <name>_test from
 # every *_test.cc. SMALL: no request runs it, it is compiled for size, which takes half the bytes.
-# SMALL_SOURCES: the same for some of its files.
+# SMALL_SOURCES: the same for some of its files. PRECOMPILED: see pc_precompile().
 # DEPS are the folders it may include (tools/check_layers.py reads this line);
 # LIBS are other people's libraries, hidden from those who use the module.
 function(pc_module name)
-  cmake_parse_arguments(ARG "SMALL" "" "SMALL_SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SMALL_SOURCES;PRECOMPILED;DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
   set(tests ${sources})
@@ -114,9 +131,9 @@ function(pc_module name)
     target_link_libraries(${name} PUBLIC pc_options ${ARG_DEPS} PRIVATE ${ARG_LIBS})
     if(ARG_SMALL)
       target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
-      pc_use_pch(${name} pc_small_pch)
+      pc_precompile(${name} pc_small_pch ${ARG_PRECOMPILED})
     else()
-      pc_use_pch(${name} pc_pch)
+      pc_precompile(${name} pc_pch ${ARG_PRECOMPILED})
     endif()
   else()
     add_library(${name} INTERFACE)

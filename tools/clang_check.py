@@ -35,7 +35,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 KEPT_DAYS = 30
 AT_MOST = 60  # sources; clang-tidy takes some four seconds for one
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-STANDARD = re.compile(r"#include <[^>]+>")
+STANDARD = re.compile(r"#include <[a-z_]+>")
 DROPPED = ("-fpch-preprocess", "-fno-diagnostics-color", "-Winvalid-pch", "-c")
 ADDED = ["-Wthread-safety", "-Wno-unknown-warning-option", "-fno-caret-diagnostics"]
 
