@@ -43,10 +43,10 @@ void* Arena::AllocateFromNewBlock(std::size_t size) {
   bytes_used_ += size;
   // Large pieces get a block of their own; the current one stays in use.
   if (size > next_block_ / 4) {
-    blocks_.emplace_back(new char[size]);
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     return blocks_.back().get();
   }
-  blocks_.emplace_back(new char[next_block_]);
+  blocks_.push_back(std::make_unique_for_overwrite<char[]>(next_block_));
   char* block = blocks_.back().get();  // new char[] is aligned for any node
   next_ = block + size;
   end_ = block + next_block_;

@@ -9,6 +9,7 @@
 #include <openssl/param_build.h>
 
 #include <array>
+#include <memory>
 
 #include "base/strings.h"
 #include "golang/netip.h"
@@ -96,12 +97,11 @@ std::string DerOf(X509* certificate) {
 }
 
 std::string SerialOf(const X509* certificate) {
-  BIGNUM* number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr);
-  char* text = BN_bn2dec(number);
-  std::string serial = text != nullptr ? text : "";
-  OPENSSL_free(text);
-  BN_free(number);
-  return serial;
+  const std::unique_ptr<BIGNUM, decltype(&BN_free)> number(
+      ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr), &BN_free);
+  constexpr auto kFree = [](char* text) { OPENSSL_free(text); };
+  const std::unique_ptr<char, decltype(kFree)> text(BN_bn2dec(number.get()));
+  return text != nullptr ? text.get() : "";
 }
 
 std::string IpText(const unsigned char* bytes, int size) {
