@@ -185,7 +185,7 @@ base::Result<Output> RunPlugin(const ExecConfig& plugin, const std::string& ques
   const bool whole = ReadAll(ends[0], deadline, output.text);
   close(ends[0]);
   int status = 0;
-  const bool ended = Reap(child, whole ? deadline : base::SteadyTime::min(), status);
+  const bool ended = Reap(child, whole ? deadline : base::SteadyTime(), status);
   if (output.text.size() > kMaxOutput) {
     return base::ConfigError(base::StrCat("exec: executable ", plugin.command,
                                           " printed more than ", std::to_string(kMaxOutput),
