@@ -42,6 +42,13 @@ const FieldSet& StrippedFields() {
   return kFields;
 }
 
+// A custom object may be of an earlier schema, or of another version that has been renamed to this one.
+bool IsCustom(const schema::Schema& schema) { return schema.definition.empty(); }
+
+bool Fits(const schema::Schema& schema, Value object) {
+  return !IsCustom(schema) || CheckTypedStored(schema, object).ok();
+}
+
 FieldSet Ownable(FieldSet fields, const Writer& writer) {
   if (writer.reset != nullptr) fields.Prune(*writer.reset);
   fields.Subtract(StrippedFields());
@@ -357,7 +364,7 @@ base::Status Application::OwnByNobody(Value plain) {
     if (auto zero = schema::Decode(arena_, schema_, nothing); zero.ok()) nothing = *zero;
   }
   Changes all(schema_, nothing, plain, writer_);
-  if (all.nameless()) {
+  if (all.nameless() || IsCustom(schema_)) {
     TRY(CheckTypedStored(schema_, plain)
             .Annotate(base::StrCat(
                 "failed to create manager for existing fields: failed to convert new object (",
@@ -381,6 +388,10 @@ base::Result<Value> Application::Run(Force force) {
   if (entries_.empty() && !plain.empty()) TRY(OwnByNobody(plain));
   TRY(CheckTyped(schema_, config_)
           .Annotate(base::StrCat("failed to create typed patch object (", NameOf(config_), ")")));
+  if (IsCustom(schema_)) {
+    TRY(CheckTypedStored(schema_, plain)
+            .Annotate(base::StrCat("failed to create typed live object (", NameOf(plain), ")")));
+  }
 
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
@@ -437,7 +448,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);
   Changes changes(schema, before, after, writer);
-  if (changes.nameless()) return after;
+  if (changes.nameless() || !Fits(schema, before) || !Fits(schema, after)) return after;
   if (!entries.empty()) Disown(entries, changes, nullptr);
 
   Entry own{.manager = std::string(writer.manager),
