@@ -272,7 +272,9 @@ class Eviction final : public Execution {
       }
     }
     const bool pending = pod["status"]["phase"].AsString() == "Pending";
-    binds_ = options_.resource_version.empty() && (pending || !unready_under_.empty());
+    // A version that is named but empty stays, and no pod has it.
+    const bool named = options_.value["preconditions"]["resourceVersion"].is_string();
+    binds_ = options_.resource_version.empty() && ((pending && !named) || !unready_under_.empty());
     if (binds_) bound_.resource_version = std::to_string(current->revision());
     Enter(Step::kCharge);
     return base::OkStatus();
