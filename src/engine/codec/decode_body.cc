@@ -80,13 +80,20 @@ bool IsBygone(const GroupVersionKind& kind) {
   return false;
 }
 
-// Definitions are served by a server of their own with a scheme of its own; `expected` is what the
-// endpoint takes.
+// CustomResourceDefinitions and APIServices are served by servers of their own, each with a scheme of
+// its own; `group` is that of what the endpoint takes.
+std::string_view SchemeOf(std::string_view group) {
+  if (group == "apiextensions.k8s.io") {
+    return "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55";
+  }
+  if (group == "apiregistration.k8s.io") {
+    return "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28";
+  }
+  return "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+}
+
 std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
-  const std::string_view scheme =
-      expected.group == "apiextensions.k8s.io"
-          ? "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
-          : "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+  const std::string_view scheme = SchemeOf(expected.group);
   return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
                       base::GoQuote(kind.group_version().ToString()), " in scheme ",
                       base::GoQuote(scheme));
