@@ -474,9 +474,19 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
     WarnOfYaml(op, yaml_error);
     Patched patched{.object = applied};
     if (!op.resource->custom) {
-      const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, applied);
+      // With the managedFields of the configuration, which then give way to those of the server.
+      const json::Value given = config["metadata"]["managedFields"];
+      json::Value whole = applied;
+      if (!given.is_null()) {
+        whole = json::SetPath(op.arena, whole, {"metadata", "managedFields"}, given);
+      }
+      const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, whole);
       if (!converted.ok()) return NotConverted(target, config, converted.status());
       patched.object = *converted;
+      if (!given.is_null()) {
+        patched.object = json::SetPath(op.arena, *converted, {"metadata", "managedFields"},
+                                       applied["metadata"]["managedFields"]);
+      }
     }
     const json::Value made = TRY(Finish(op, target, FieldValidation::kIgnore, std::move(patched)));
     const std::string_view uid = made["metadata"]["uid"].AsString();
