@@ -489,6 +489,11 @@ class Decoder {
     if (!std::isfinite(input.AsDouble())) {
       return WrongType("number " + LiteralOf(input), schema.go_type);
     }
+    // Of an integer that is too large for it, Go's float64 keeps the first digits.
+    constexpr double kExact = 9007199254740992;
+    if (input.is_int() && std::abs(input.AsDouble()) > kExact) {
+      return Value::Double(input.AsDouble());
+    }
     return input;
   }
 
