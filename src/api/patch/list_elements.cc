@@ -41,8 +41,9 @@ PathElement StepOf(const Schema& list, Value element) {
   PathElement step{PathElement::Kind::kKey, "{"};
   const auto put = [&](std::string_view name) {
     const Value* value = element.Find(name);
-    const Value key = value != nullptr && !value->is_null() ? *value : KeyDefault(list, name);
-    if (key.is_null()) return;
+    // A key that is null is there: it has no default, and is another one than that.
+    const Value key = value != nullptr ? *value : KeyDefault(list, name);
+    if (value == nullptr && key.is_null()) return;
     if (step.text.size() > 1) step.text += ',';
     json::WriteString(name, step.text);
     step.text += ':';
