@@ -3,6 +3,8 @@
 // autoscaling/v1 knows one metric, the average CPU utilisation. Everything else an autoscaler says
 // in v2 travels in annotations of the v1 object: metrics and their status in an older shape, the
 // behavior under the names of the fields of Go's struct.
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "api/conversion/conversion_functions.h"
@@ -347,7 +349,27 @@ Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value ot
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
+// Whether the annotation is none of those of the conversion, or has something that an object of v2 can
+// hold; what has not is lost.
+bool IsKept(json::Arena& arena, Value object, std::string_view name) {
+  if (std::find(std::begin(kOwnAnnotations), std::end(kOwnAnnotations), name) ==
+      std::end(kOwnAnnotations)) {
+    return true;
+  }
+  const Value value = ReadAnnotation(arena, object, name);
+  if (name == kBehavior) return !BehaviorFromGo(arena, value).is_null();
+  return value.is_array() && !value.empty();
+}
+
 base::Result<Value> ConditionsThroughStatus(json::Arena& arena, Value object) {
+  const Value annotations = object["metadata"]["annotations"];
+  for (const json::Member& member : annotations.members()) {
+    if (IsKept(arena, object, member.name())) continue;
+    object = json::RemovePath(arena, object, {"metadata", "annotations", member.name()});
+  }
+  if (!annotations.empty() && object["metadata"]["annotations"].empty()) {
+    object = json::RemovePath(arena, object, {"metadata", "annotations"});
+  }
   const Value percentage = object["status"]["currentCPUUtilizationPercentage"];
   if (!percentage.is_null() && !object["metadata"]["annotations"].Has(kCurrentMetrics)) {
     PutAnnotation(arena, object, kCurrentMetrics,
