@@ -93,7 +93,9 @@ class Defaults {
         errors_.push_back(api::Invalid(path, value, "must not have unknown fields"));
       }
       const std::size_t before = errors_.size();
-      if (is_resource && !props[kEmbedded].AsBool()) CheckEmbeddedObject(value, path, errors_);
+      if (is_resource && value.is_object() && !props[kEmbedded].AsBool()) {
+        CheckEmbeddedObject(value, path, errors_);
+      }
       CheckEmbeddedObjects(props, value, path, errors_);
       if (errors_.size() != before) return;
     }
