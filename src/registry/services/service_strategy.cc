@@ -73,7 +73,7 @@ class Services final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
-    return InitFamilies(ctx, PairAddresses(ctx, object, {}));
+    return InitFamilies(ctx, PairAddresses(ctx, object, {}), {});
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
@@ -81,7 +81,7 @@ class Services final : public DefaultStrategy {
     if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     object = PairAddresses(ctx, KeepAllocated(ctx, object, old), old);
-    return InitFamilies(ctx, DropOfOldType(ctx, object, old));
+    return InitFamilies(ctx, DropOfOldType(ctx, object, old), old);
   }
 
   // kube-apiserver shows the policy to admission and never again.
@@ -94,7 +94,7 @@ class Services final : public DefaultStrategy {
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
     api::FieldErrors errors;
-    CheckServiceAddresses(object, errors);
+    CheckServiceAddresses(object, ReducesFamilies(ctx.sent, old), errors);
     if (!errors.empty()) return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
     object = TRY(AllocateAddress(ctx, object, old));
     PortsOfOneWrite taking(ctx);
@@ -144,7 +144,7 @@ class Services final : public DefaultStrategy {
 
   // Families and policy that the client left to the server. This network knows IPv4 alone; what
   // asks for more is left for validation to refuse.
-  static json::Value InitFamilies(const Context& ctx, json::Value object) {
+  static json::Value InitFamilies(const Context& ctx, json::Value object, json::Value old) {
     const json::Value spec = object["spec"];
     if (TypeOf(object) == "ExternalName") return object;
     const bool free_form = spec["clusterIP"].AsString() == kNone && spec["selector"].empty();
@@ -164,7 +164,8 @@ class Services final : public DefaultStrategy {
       families.Add(json::Value::StringView("IPv4"));
     }
     const std::string_view policy = object["spec"]["ipFamilyPolicy"].AsString();
-    if (free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack") {
+    const bool adds = free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack";
+    if (adds && !ReducesFamilies(ctx.sent, old)) {
       const bool first_is_v6 = spec["ipFamilies"][std::size_t{0}].AsString() == "IPv6";
       families.Add(json::Value::StringView(first_is_v6 ? "IPv4" : "IPv6"));
     }

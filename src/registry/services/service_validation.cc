@@ -307,7 +307,7 @@ void CheckLoadBalancerStatus(json::Value object, FieldErrors& errors) {
 
 // What a cluster with IPv4 addresses alone can give (allocateCreate, initIPFamilyFields). Each step
 // is taken only if the one before found nothing.
-void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckFamilies(json::Value spec, bool reduces, const FieldPath& path, FieldErrors& errors) {
   CheckAddressFields(spec, path, errors);
   if (!errors.empty()) return;
   const json::Value families = spec["ipFamilies"];
@@ -325,6 +325,9 @@ void CheckFamilies(json::Value spec, const FieldPath& path, FieldErrors& errors)
       errors.push_back(api::Invalid(policy_path, shown,
                                     base::StrCat(kMust, "multiple IP families are specified")));
     }
+  } else if (reduces) {
+    errors.push_back(api::Invalid(policy_path, policy,
+                                  "must be 'SingleStack' to release the secondary IP family"));
   }
   for (std::size_t i = families.size(); i < addresses.size(); ++i) {
     if (!IsIpv6(addresses[i].AsString())) continue;
@@ -413,9 +416,15 @@ void CheckFamiliesUpdate(json::Value spec, json::Value before, const FieldPath& 
 
 }  // namespace
 
-void CheckServiceAddresses(json::Value object, FieldErrors& errors) {
+bool ReducesFamilies(json::Value sent, json::Value old) {
+  const std::size_t now = sent["spec"]["ipFamilies"].size();
+  return now > 0 && now < old["spec"]["ipFamilies"].size();
+}
+
+void CheckServiceAddresses(json::Value object, bool reduces_families, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  if (spec["type"].AsString() != "ExternalName") CheckFamilies(spec, FieldPath("spec"), errors);
+  if (spec["type"].AsString() == "ExternalName") return;
+  CheckFamilies(spec, reduces_families, FieldPath("spec"), errors);
 }
 
 void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
@@ -427,7 +436,7 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   if (type != "ExternalName") {
     // Addresses are sought first, and nothing else is looked at if that fails.
     FieldErrors found;
-    CheckFamilies(spec, path, found);
+    CheckFamilies(spec, false, path, found);
     if (!found.empty()) {
       errors.insert(errors.end(), found.begin(), found.end());
       return;
@@ -476,7 +485,7 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
   }
   if (spec["type"].AsString() != "ExternalName") {
     FieldErrors found;
-    CheckFamilies(spec, path, found);
+    CheckFamilies(spec, ReducesFamilies(ctx.sent, old), path, found);
     if (!found.empty()) {
       errors.insert(errors.end(), found.begin(), found.end());
       return;
