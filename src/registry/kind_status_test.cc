@@ -149,16 +149,18 @@ TEST_F(KindChecks, PodTemplates) {
 TEST_F(KindChecks, AttributesOfClaimsStay) {
   const auto of = [&](std::string_view attributes) {
     const auto claim = [](std::string_view members) {
-      return base::StrCat(R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{)",
-                          R"("storage":"1Gi"}})", members, R"(},"status":{"phase":"Bound"}})");
+      return base::StrCat(
+          R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{)",
+          R"("storage":"1Gi"}})", members,
+          R"(},"status":{"phase":"Bound","currentVolumeAttributesClassName":"gold"}})");
     };
     return Errors("", "persistentvolumeclaims", claim(attributes),
                   claim(R"(,"volumeAttributesClassName":"gold")"));
   };
   EXPECT_EQ(of(R"(,"volumeAttributesClassName":"silver")"), "");
   EXPECT_EQ(of(R"(,"volumeAttributesClassName":"")"),
-            "spec.volumeAttributesClassName: Forbidden: update from non-nil value to an empty "
-            "string is forbidden\n");
+            "spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden when "
+            "status.currentVolumeAttributesClassName is not nil\n");
 }
 
 TEST_F(KindChecks, FamiliesOfServicesStay) {

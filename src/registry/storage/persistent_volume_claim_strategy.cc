@@ -116,14 +116,16 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   }
   CheckImmutable(object["spec"]["volumeMode"], before["volumeMode"], FieldPath("volumeMode"),
                  errors);
+  // A class that the volume has got is not taken away from it.
   const json::Value attributes = object["spec"]["volumeAttributesClassName"];
-  if (!before["volumeAttributesClassName"].is_null() && attributes.is_null()) {
-    errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
-                                    "update from non-nil value to nil is forbidden"));
-  } else if (!before["volumeAttributesClassName"].is_null() && attributes.AsString().empty() &&
-             !before["volumeAttributesClassName"].AsString().empty()) {
-    errors.push_back(api::Forbidden(path.Child("volumeAttributesClassName"),
-                                    "update from non-nil value to an empty string is forbidden"));
+  const bool applied = !old["status"]["currentVolumeAttributesClassName"].is_null();
+  if (applied && attributes.AsString().empty() &&
+      !(attributes == before["volumeAttributesClassName"])) {
+    errors.push_back(
+        api::Forbidden(path.Child("volumeAttributesClassName"),
+                       base::StrCat("update to ", attributes.is_null() ? "nil" : "empty string",
+                                    " is forbidden when status.currentVolumeAttributesClassName is "
+                                    "not nil")));
   }
 }
 
