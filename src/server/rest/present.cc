@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "api/conversion/conversion_functions.h"
 #include "api/schema/order.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -96,6 +97,10 @@ json::Value PartialMetadata(json::Arena& arena, const api::catalog::ResourceInfo
     const bool only = metadata["annotations"].size() == 1;
     metadata = only ? json::Without(arena, metadata, "annotations")
                     : json::RemovePath(arena, metadata, {"annotations", kGeneration});
+  }
+  if (object["kind"].AsString() == "HorizontalPodAutoscaler" && !resource.custom) {
+    // The internal type has fields for what autoscaling/v1 has annotations for.
+    metadata = api::WithoutAutoscalerAnnotations(arena, object)["metadata"];
   }
   return json::MakeObject(
       arena, {{"kind", json::Value::StringView("PartialObjectMetadata")},

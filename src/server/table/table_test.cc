@@ -73,6 +73,21 @@ TEST(Table, APodIsSummedUp) {
   EXPECT_TRUE(row["object"].is_null());
 }
 
+TEST(Table, AnAutoscalerShowsNoAnnotationsThatStandForFields) {
+  json::Arena arena;
+  const json::Value autoscaler = *json::Parse(arena, R"({"kind":"HorizontalPodAutoscaler",
+      "metadata":{"name":"h","annotations":{"example.com/kept":"x",
+        "autoscaling.alpha.kubernetes.io/current-metrics":"[]"}}})");
+  api::catalog::ResourceInfo info;
+  info.resource = {"autoscaling", "v1", "horizontalpodautoscalers"};
+
+  const json::Value row =
+      Row(arena, info, autoscaler, IncludeObject::kMetadata, base::WallTime(), "v1");
+
+  EXPECT_EQ(json::ToString(row["object"]["metadata"]["annotations"]),
+            R"({"example.com/kept":"x"})");
+}
+
 std::string Cells(std::string_view group, std::string_view resource, std::string_view object) {
   json::Arena arena;
   const auto parsed = json::Parse(arena, object);
