@@ -90,6 +90,11 @@ void Node(CellWriter& writer, json::Value object) {
     return "";
   };
   const json::Value info = object["status"]["nodeInfo"];
+  std::string kernel(info["kernelVersion"].AsString("<unknown>"));
+  if (kernel.empty()) kernel = "<unknown>";
+  if (const std::string_view built_for = info["architecture"].AsString(); !built_for.empty()) {
+    kernel += base::StrCat(" (", built_for, ")");
+  }
   writer.Name(object)
       .Text(base::Join(status, ","))
       .TextOr(base::Join(roles, ","), "<none>")
@@ -98,7 +103,7 @@ void Node(CellWriter& writer, json::Value object) {
       .TextOr(address("InternalIP"), "<none>")
       .TextOr(address("ExternalIP"), "<none>")
       .TextOr(info["osImage"].AsString(), "<unknown>")
-      .TextOr(info["kernelVersion"].AsString(), "<unknown>")
+      .Text(kernel)
       .TextOr(info["containerRuntimeVersion"].AsString(), "<unknown>");
 }
 

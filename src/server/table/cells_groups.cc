@@ -118,8 +118,8 @@ void StorageClass(CellWriter& writer, json::Value object) {
   }
   writer.Text(name)
       .Text(object["provisioner"].AsString())
-      .TextOr(object["reclaimPolicy"].AsString(), "Delete")
-      .TextOr(object["volumeBindingMode"].AsString(), "Immediate")
+      .Text(object["reclaimPolicy"].AsString("Delete"))  // empty if it was set so
+      .Text(object["volumeBindingMode"].AsString("Immediate"))
       .Bool(object["allowVolumeExpansion"].AsBool())
       .Age(object);
 }
@@ -238,7 +238,7 @@ void CsiDriver(CellWriter& writer, json::Value object) {
       .Bool(spec["attachRequired"].AsBool(true))
       .Bool(spec["podInfoOnMount"].AsBool())
       .Bool(spec["storageCapacity"].AsBool())
-      .TextOr(base::Join(audiences, ","), "<unset>")
+      .Text(audiences.empty() ? "<unset>" : base::Join(audiences, ","))
       .Bool(spec["requiresRepublish"].AsBool())
       .TextOr(base::Join(modes, ","), "<none>")
       .Age(object);

@@ -133,6 +133,18 @@ TEST(Table, TheStatusOfAPodTellsWhatItWaitsFor) {
   for (const auto& [pod, expected] : rows) EXPECT_EQ(Cells("", "pods", pod), expected) << pod;
 }
 
+TEST(Table, CellsTellAnEmptyValueFromNone) {
+  EXPECT_EQ(Cells("storage.k8s.io", "storageclasses",
+                  R"({"metadata":{"name":"a"},"provisioner":"p","reclaimPolicy":""})"),
+            "a|p||Immediate|false|<unknown>|");
+  EXPECT_EQ(Cells("storage.k8s.io", "csidrivers",
+                  R"({"metadata":{"name":"a"},"spec":{"tokenRequests":[{"audience":""}]}})"),
+            "a|true|false|false||false|<none>|<unknown>|");
+  EXPECT_EQ(Cells("", "nodes", R"({"metadata":{"name":"a"},
+                  "status":{"nodeInfo":{"kernelVersion":"6.1","architecture":"arm64"}}})"),
+            "a|Unknown|<none>|<unknown>||<none>|<none>|<unknown>|6.1 (arm64)|<unknown>|");
+}
+
 TEST(Table, CellsOfManyValuesShowAFew) {
   EXPECT_EQ(Cells("", "endpoints", R"({"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"fd::1"}],
       "ports":[{"port":80},{"port":81}]}]})"),
