@@ -77,6 +77,7 @@ bool IsImageReference(std::string_view image) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
   });
   if (hexadecimal && image.size() == 64) return false;
+  bool in_docker_hub = true;
   const std::size_t slash = image.find('/');
   if (slash != std::string_view::npos) {
     const std::string_view first = image.substr(0, slash);
@@ -84,6 +85,7 @@ bool IsImageReference(std::string_view image) {
         std::any_of(first.begin(), first.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
     if (first.find_first_of(".:") != std::string_view::npos || first == "localhost" || upper) {
       if (!IsRegistry(first)) return false;
+      in_docker_hub = first == "docker.io" || first == "index.docker.io";
       image.remove_prefix(slash + 1);
     }
   }
@@ -95,6 +97,11 @@ bool IsImageReference(std::string_view image) {
     if (tag.empty() || tag.size() > 128 || !known || !IsWordChar(tag.front())) return false;
     name = name.substr(0, colon);
   }
+  // A name without a path is one of Docker Hub's library.
+  const bool in_library = in_docker_hub && name.find('/') == std::string_view::npos;
+  constexpr std::size_t kLongestName = 255;
+  constexpr std::string_view kLibrary = "library/";
+  if (name.size() + (in_library ? kLibrary.size() : 0) > kLongestName) return false;
   while (true) {
     const std::string_view component = name.substr(0, name.find('/'));
     if (!IsPathComponent(component)) return false;
