@@ -2,7 +2,7 @@
 
 // A list or object that each error about one of its elements quotes as a whole. kube-apiserver does
 // so without limit, which takes the square of its size; here it is quoted as a whole until that has
-// taken 1 MiB, and cut afterwards.
+// taken 4 MiB, and cut afterwards.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class RepeatedValue {
   explicit RepeatedValue(const BadValue& whole) : whole_(whole.text()) {}
 
   BadValue Next() {
-    constexpr std::size_t kMost = 1 << 20;
+    constexpr std::size_t kMost = 4 << 20;
     constexpr std::size_t kCut = 64;
     const bool whole = whole_.size() <= kCut || quoted_ + whole_.size() <= kMost;
     quoted_ += whole_.size();
