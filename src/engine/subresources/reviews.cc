@@ -184,12 +184,14 @@ base::Result<Outcome> CreateReview(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
   json::Value object = TRY(DecodeInput(op, input));
   object = TRY(PrepareMetadata(op, object));
+  object = DeduplicateOwners(op, object, When::kBeforeAdmission);
   object = TrackFields(op, {}, object, options.field_manager);
   const std::string name(object["metadata"]["name"].AsString());
   object = TRY(RunMutating(op, {.operation = admission::kCreate,
                                 .name = name,
                                 .object = object,
                                 .options = options.as_create}));
+  object = DeduplicateOwners(op, object, When::kAfterAdmission);
   TRY(CheckReview(op, object));
   TRY(RunValidating(op, {.operation = admission::kCreate,
                          .name = name,
