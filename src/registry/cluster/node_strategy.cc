@@ -25,6 +25,14 @@ void CheckNodeResources(json::Value status, FieldErrors& errors) {
   }
 }
 
+// The path is that of the metadata in Kubernetes, too.
+void CheckSwap(json::Value status, FieldErrors& errors) {
+  const json::Value capacity = status["nodeInfo"]["swap"]["capacity"];
+  if (capacity.is_null() || capacity.AsInt() > 0) return;
+  errors.push_back(api::Invalid(FieldPath("metadata", "nodeSwapStatus", "capacity"),
+                                capacity.AsInt(), "must be greater than zero"));
+}
+
 // Segments of letters and digits that begin with a letter, the first one with a capital.
 bool IsFeatureName(std::string_view name) {
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
@@ -99,6 +107,7 @@ void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors
 void ValidateNode(const Context&, json::Value object, FieldErrors& errors) {
   CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
   CheckNodeResources(object["status"], errors);
+  CheckSwap(object["status"], errors);
   CheckDeclaredFeatures(object["status"], errors);
   CheckPodCidrs(object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
 }
