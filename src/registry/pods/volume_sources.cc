@@ -14,6 +14,7 @@ namespace {
 
 // Kubernetes takes 0, too.
 constexpr std::string_view kPartition = "must be between 1 and 255, inclusive";
+constexpr std::string_view kLun = "must be between 0 and 255, inclusive";
 constexpr std::string_view kValidFormat = "must be valid format";
 constexpr std::string_view kIscsiStart = "must be valid format starting with iqn, eui, or naa";
 
@@ -40,7 +41,7 @@ void CheckIscsi(json::Value source, const FieldPath& path, bool persistent, Fiel
                    persistent ? kValidFormat : kIscsiStart, errors);
   }
   if (const std::int64_t lun = source["lun"].AsInt(); lun < 0 || lun > 255) {
-    errors.push_back(api::Invalid(path.Child("lun"), lun, kPartition));
+    errors.push_back(api::Invalid(path.Child("lun"), lun, kLun));
   }
   const bool chap = source["chapAuthDiscovery"].AsBool() || source["chapAuthSession"].AsBool();
   if (chap && !IsSet(source["secretRef"])) {
@@ -71,7 +72,7 @@ void CheckFibreChannel(json::Value source, const FieldPath& path, FieldErrors& e
     errors.push_back(
         api::Required(path.Child("lun"), "lun is required if targetWWNs is specified"));
   } else if (source["lun"].AsInt() < 0 || source["lun"].AsInt() > 255) {
-    errors.push_back(api::Invalid(path.Child("lun"), source["lun"].AsInt(), kPartition));
+    errors.push_back(api::Invalid(path.Child("lun"), source["lun"].AsInt(), kLun));
   }
 }
 
