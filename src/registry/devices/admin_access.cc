@@ -37,7 +37,10 @@ void CheckAdminAccess(const Context& ctx, json::Value requests, FieldErrors& err
   for (const json::Value& request : requests.elements()) {
     if (request["exactly"]["adminAccess"].AsBool()) {
       const FieldPath path = FieldPath("spec", "devices", "requests").Index(index);
-      return CheckNamespace(ctx, path.Child("adminAccess"), errors);
+      FieldErrors first;
+      CheckNamespace(ctx, path.Child("adminAccess"), first);
+      errors.insert(errors.begin(), first.begin(), first.end());
+      return;
     }
     ++index;
   }
