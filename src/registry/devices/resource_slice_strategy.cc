@@ -2,6 +2,7 @@
 
 // Slices of the devices that drivers offer (pkg/apis/resource/validation).
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/semver.h"
 #include "registry/devices/device_checks.h"
@@ -272,6 +273,14 @@ void ValidateSliceUpdate(const Context&, json::Value object, json::Value old, Fi
   CheckSlice(object["spec"], old["spec"], errors);
 }
 
+void WarnOfSlice(const Context&, json::Value object, json::Value,
+                 std::vector<std::string>& warnings) {
+  const std::string_view driver = object["spec"]["driver"].AsString();
+  if (driver == base::ToLower(driver)) return;
+  warnings.push_back(base::StrCat("spec.driver: driver names should be lowercase; ",
+                                  base::GoQuote(driver), " contains uppercase characters"));
+}
+
 }  // namespace
 
 void AddResourceSliceStrategy(KindTable& table) {
@@ -279,6 +288,7 @@ void AddResourceSliceStrategy(KindTable& table) {
              .resource = "resourceslices",
              .validate = &ValidateSlice,
              .validate_update = &ValidateSliceUpdate,
+             .warn = &WarnOfSlice,
              .judged_in = "v1",
              .traits = {.counts_generation = true, .returns_deleted = true, .counts_dropped = true},
              .disabled = kDisabledOfSlices});
