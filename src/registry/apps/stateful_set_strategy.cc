@@ -41,23 +41,27 @@ void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors
   }
 }
 
-// The template with the volumes that the claims will be.
+// The template with the volumes that the claims will be, one for each name, and without the names that
+// the controller sets.
 json::Value WithClaims(json::Arena& arena, json::Value spec) {
-  const json::Value volumes = spec["template"]["spec"]["volumes"];
+  json::Value out = spec["template"];
+  for (const std::string_view name : {"hostname", "subdomain"}) {
+    if (out["spec"].Has(name)) out = json::RemovePath(arena, out, {"spec", name});
+  }
   json::ArrayBuilder all(arena);
   std::set<std::string_view> claims;
   for (const json::Value& claim : spec["volumeClaimTemplates"].elements()) {
     const json::Value name = claim["metadata"]["name"];
-    claims.insert(name.AsString());
+    if (!claims.insert(name.AsString()).second) continue;
     all.Add(json::MakeObject(
         arena, {{"name", name},
                 {"persistentVolumeClaim", json::MakeObject(arena, {{"claimName", name}})}}));
   }
-  if (all.size() == 0) return spec["template"];
-  for (const json::Value& volume : volumes.elements()) {
+  if (all.size() == 0) return out;
+  for (const json::Value& volume : out["spec"]["volumes"].elements()) {
     if (!claims.contains(volume["name"].AsString())) all.Add(volume);
   }
-  return json::SetPath(arena, spec["template"], {"spec", "volumes"}, all.Build());
+  return json::SetPath(arena, out, {"spec", "volumes"}, all.Build());
 }
 
 // What was good enough when the object was made is not looked at again.
