@@ -120,7 +120,7 @@ QosClass ComputeQos(json::Value spec) {
     guaranteed = guaranteed && HasCpuAndMemory(own);
     Add(limits, own);
   };
-  if (HasPodLevelResources(spec)) {
+  if (!spec["resources"].is_null()) {
     add(spec["resources"]);
   } else {
     for (std::string_view list : {"containers", "initContainers"}) {

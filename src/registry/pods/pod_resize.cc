@@ -95,6 +95,14 @@ bool SameOrder(json::Value spec, json::Value old, FieldErrors& errors) {
   return errors.size() == known;
 }
 
+// Not a pod whose client has given it a class that does not exist.
+bool HasQos(json::Value pod, api::quota::QosClass qos) {
+  const std::string_view text = pod["status"]["qosClass"].AsString();
+  const bool known =
+      text.empty() || text == "Guaranteed" || text == "Burstable" || text == "BestEffort";
+  return known && api::quota::QosOf(pod) == qos;
+}
+
 }  // namespace
 
 void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
@@ -109,7 +117,7 @@ void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
   }
   ValidatePodContent(ctx, object, errors);
   const FieldPath path("spec");
-  if (api::quota::QosOf(old) != api::quota::QosOf(json::Without(ctx.arena, object, "status"))) {
+  if (!HasQos(old, api::quota::QosOf(json::Without(ctx.arena, object, "status")))) {
     errors.push_back(api::Invalid(path, object["status"]["qosClass"].AsString(),
                                   "Pod QOS Class may not change as a result of resizing"));
   }

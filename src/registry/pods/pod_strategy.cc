@@ -28,8 +28,9 @@ std::string_view QosText(json::Value pod) {
 
 json::Value Text(std::string_view text) { return json::Value::StringView(text); }
 
-// What a new pod starts with. A pod with gates says at once why it is not scheduled.
-json::Value FirstStatus(const Context& ctx, json::Value pod) {
+// What a new pod starts with. A pod with gates says at once why it is not scheduled. `qos` is the class
+// that the client has set, kept as it is, or "".
+json::Value FirstStatus(const Context& ctx, json::Value pod, std::string_view qos) {
   json::Arena& arena = ctx.arena;
   json::ObjectBuilder status(arena);
   status.Set("phase", Text("Pending"));
@@ -43,7 +44,7 @@ json::Value FirstStatus(const Context& ctx, json::Value pod) {
                 {"message", Text("Scheduling is blocked due to non-empty scheduling gates")}});
     status.Set("conditions", json::MakeArray(arena, {condition}));
   }
-  status.Set("qosClass", Text(QosText(pod)));
+  status.Set("qosClass", Text(qos.empty() ? QosText(pod) : qos));
   return status.Build();
 }
 
@@ -152,9 +153,10 @@ class Pods final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     json::Arena& arena = ctx.arena;
+    const std::string_view qos = object["status"]["qosClass"].AsString();
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     object = json::Without(arena, object, "status");
-    object = json::With(arena, object, "status", FirstStatus(ctx, object));
+    object = json::With(arena, object, "status", FirstStatus(ctx, object, qos));
     object = json::With(arena, object, "spec",
                         ReadAffinityKeys(arena, object["spec"], object["metadata"]["labels"]));
     return ReadAppArmorAnnotations(arena, object);
