@@ -29,7 +29,8 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
 // pod_resize.cc, pod_status.cc
 void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors);
-void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors);
+void ValidatePodStatus(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors);
 // pod_container_status.cc: of a pod's status
 void CheckExtendedClaimStatus(json::Value object, FieldErrors& errors);
 void CheckContainerStatuses(json::Value object, FieldErrors& errors);

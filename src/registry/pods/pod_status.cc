@@ -2,6 +2,7 @@
 
 // What may not happen to a pod's status (pkg/apis/core/validation, ValidatePodStatusUpdate).
 
+#include <algorithm>
 #include <set>
 
 #include "base/strings.h"
@@ -38,6 +39,14 @@ json::Value FindNamed(json::Value list, json::Value name) {
     if (element["name"] == name) return element;
   }
   return {};
+}
+
+// Whether one of the statuses with the name is not that of an end.
+bool RunsAgain(json::Value statuses, json::Value name) {
+  const auto all = statuses.elements();
+  return std::any_of(all.begin(), all.end(), [&](const json::Value& status) {
+    return status["name"] == name && !status["state"].Has("terminated");
+  });
 }
 
 // A container whose rules say what to do with an exit code.
@@ -77,8 +86,11 @@ bool AllMayRestart(json::Value spec) {
   return false;
 }
 
-// What has ended for good does not run again.
-void CheckTransitions(json::Value now, json::Value before, json::Value spec, FieldErrors& errors) {
+// What has ended for good does not run again. With rules for restarts (gate ContainerRestartRules), this
+// goes for a container that the spec does not have as well.
+void CheckTransitions(const Context& ctx, json::Value now, json::Value before, json::Value spec,
+                      FieldErrors& errors) {
+  const bool has_rules = ctx.release->GateEnabled("ContainerRestartRules");
   const bool all = AllMayRestart(spec);
   for (const StatusList& list : kStatusLists) {
     if (all && list.containers != "ephemeralContainers") continue;
@@ -87,11 +99,11 @@ void CheckTransitions(json::Value now, json::Value before, json::Value spec, Fie
       const FieldPath at = FieldPath("status", list.name).Index(index++).Child("state");
       const json::Value* ended = status["state"].Find("terminated");
       if (ended == nullptr) continue;
-      const json::Value next = FindNamed(now[list.name], status["name"]);
-      if (next.is_null() || next["state"].Has("terminated")) continue;
+      if (!RunsAgain(now[list.name], status["name"])) continue;
       const json::Value container = FindNamed(spec[list.containers], status["name"]);
-      if (MayRestart(container, spec, (*ended)["exitCode"].AsInt(),
-                     list.containers == "ephemeralContainers")) {
+      const bool known = !container.is_null() || !has_rules;
+      if (known && MayRestart(container, spec, (*ended)["exitCode"].AsInt(),
+                              list.containers == "ephemeralContainers")) {
         continue;
       }
       errors.push_back(api::Forbidden(at, "may not be transitioned to non-terminated state"));
@@ -146,7 +158,8 @@ void CheckAddresses(json::Value now, json::Value before, std::string_view list,
 
 }  // namespace
 
-void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors) {
+void ValidatePodStatus(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors) {
   const FieldPath path("status");
   const json::Value now = object["status"];
   const json::Value before = old["status"];
@@ -164,7 +177,7 @@ void ValidatePodStatus(json::Value object, json::Value old, FieldErrors& errors)
                                   "must be a non-negative integer"));
   }
   CheckImmutable(now["qosClass"], before["qosClass"], path.Child("qosClass"), errors);
-  CheckTransitions(now, before, old["spec"], errors);
+  CheckTransitions(ctx, now, before, old["spec"], errors);
   CheckClaimStatuses(now["resourceClaimStatuses"], object["spec"]["resourceClaims"], errors);
   CheckExtendedClaimStatus(object, errors);
   CheckAddresses(now, before, "podIPs", errors);

@@ -229,7 +229,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
   if (ctx.subresource == "status") {
     CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
                            errors);
-    ValidatePodStatus(object, old, errors);
+    ValidatePodStatus(ctx, object, old, errors);
     return;
   }
   ValidatePodContent(ctx, object, errors);
