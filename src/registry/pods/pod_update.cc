@@ -142,21 +142,32 @@ bool OnlyNarrows(json::Value term, json::Value old) {
   return !was_empty || is_empty;
 }
 
-void CheckNodeAffinityChange(json::Value now, json::Value before, FieldErrors& errors) {
+void CheckNodeAffinityChange(const Context& ctx, json::Value now, json::Value before,
+                             FieldErrors& errors) {
   constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   const FieldPath path =
+  const json::Value sent =
+      ctx.sent["spec"]["affinity"]["nodeAffinity"][kRequired]["nodeSelectorTerms"];
+  const auto shown = [&](json::Value terms, std::size_t i) {
+    return GoValue(ctx, "io.k8s.api.core.v1.NodeSelectorTerm", terms[i], sent[i]);
+  };
       FieldPath("spec", "affinity", "nodeAffinity", kRequired).Child("nodeSelectorTerms");
   const json::Value old_terms = before[kRequired]["nodeSelectorTerms"];
   const json::Value terms = now[kRequired]["nodeSelectorTerms"];
   if (old_terms.empty()) return;
   if (old_terms.size() != terms.size()) {
-    errors.push_back(api::Invalid(
-        path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
+    std::string list;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      list += base::StrCat(list.empty() ? "[" : ",", shown(terms, i).text());
+    }
+    errors.push_back(
+        api::Invalid(path, api::BadValue::Raw(list.empty() ? "null" : list + "]"),
+                     "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
     return;
   }
   for (std::size_t i = 0; i < old_terms.size(); ++i) {
     if (OnlyNarrows(terms[i], old_terms[i])) continue;
-    errors.push_back(api::Invalid(path.Index(i), terms[i],
+    errors.push_back(api::Invalid(path.Index(i), shown(terms, i),
                                   "only additions are allowed (no mutations or deletions)"));
   }
 }
@@ -181,7 +192,7 @@ json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value o
   const json::Value now = spec["affinity"]["nodeAffinity"];
   const json::Value before = old["affinity"]["nodeAffinity"];
   if (now == before) return spec;
-  CheckNodeAffinityChange(now, before, errors);
+  CheckNodeAffinityChange(ctx, now, before, errors);
   if (!before.is_null()) return json::SetPath(arena, spec, {"affinity", "nodeAffinity"}, before);
   spec = json::RemovePath(arena, spec, {"affinity", "nodeAffinity"});
   if (spec["affinity"].empty() && !old.Has("affinity")) {
