@@ -4,24 +4,26 @@
 
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
 
-void CheckTemplate(json::Value object, FieldErrors& errors) {
+void CheckTemplate(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
-  CheckTemplateMetadata(spec["metadata"], FieldPath("spec", "metadata"), errors);
+  CheckTemplateMetadata(WithSentLists(ctx.arena, spec["metadata"], ctx.sent["spec"]["metadata"]),
+                        FieldPath("spec", "metadata"), errors);
   CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
 }
 
 void ValidateTemplate(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckAdminAccess(ctx, object["spec"]["spec"]["devices"]["requests"], errors);
-  CheckTemplate(object, errors);
+  CheckTemplate(ctx, object, errors);
 }
 
 void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
                             FieldErrors& errors) {
-  CheckTemplate(object, errors);
+  CheckTemplate(ctx, object, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
                  old["spec"], ctx.sent["spec"], FieldPath("spec"), errors);
 }

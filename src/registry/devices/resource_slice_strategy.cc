@@ -8,6 +8,7 @@
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -205,7 +206,8 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   CheckBindingConditions(device, path, errors);
 }
 
-void CheckSlice(json::Value spec, json::Value old, FieldErrors& errors) {
+// `sent` is the spec as it was sent (Context::sent).
+void CheckSlice(json::Value spec, json::Value old, json::Value sent, FieldErrors& errors) {
   const FieldPath path("spec");
   CheckDriverName(spec["driver"], path.Child("driver"), errors);
   const json::Value pool = spec["pool"];
@@ -232,7 +234,10 @@ void CheckSlice(json::Value spec, json::Value old, FieldErrors& errors) {
     errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"),
                                   base::StrCat(kOne, ", but multiple fields are set")));
   }
-  if (!spec["sharedCounters"].is_null() && !spec["devices"].is_null()) {
+  const auto is_set = [&](std::string_view list) {
+    return !spec[list].is_null() || IsSentEmpty(sent[list]);
+  };
+  if (is_set("sharedCounters") && is_set("devices")) {
     errors.push_back(
         api::Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"));
   }
@@ -258,8 +263,8 @@ void CheckSlice(json::Value spec, json::Value old, FieldErrors& errors) {
   CheckUnique(spec["sharedCounters"], "name", counters, errors);
 }
 
-void ValidateSlice(const Context&, json::Value object, FieldErrors& errors) {
-  CheckSlice(object["spec"], {}, errors);
+void ValidateSlice(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckSlice(object["spec"], {}, ctx.sent["spec"], errors);
 }
 
 constexpr DisabledField kDisabledOfSlices[] = {
@@ -269,8 +274,9 @@ constexpr DisabledField kDisabledOfSlices[] = {
     {"DRAListTypeAttributes", "spec.devices[].attributes{}.strings"},
     {"DRAListTypeAttributes", "spec.devices[].attributes{}.versions"}};
 
-void ValidateSliceUpdate(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
-  CheckSlice(object["spec"], old["spec"], errors);
+void ValidateSliceUpdate(const Context& ctx, json::Value object, json::Value old,
+                         FieldErrors& errors) {
+  CheckSlice(object["spec"], old["spec"], ctx.sent["spec"], errors);
 }
 
 void WarnOfSlice(const Context&, json::Value object, json::Value,

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -368,8 +369,7 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
 // Empty lists of resources, which decoding drops, are set to Go.
 bool HasEmptyResources(json::Value sent) {
   for (const std::string_view field : {"limits", "requests", "claims"}) {
-    const json::Value list = sent["resources"][field];
-    if ((list.is_object() || list.is_array()) && list.empty()) return true;
+    if (IsSentEmpty(sent["resources"][field])) return true;
   }
   return false;
 }
@@ -445,9 +445,10 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
     }
   }
   std::set<std::string_view> names = others;
+  SentElements all_sent(pod.sent["ephemeralContainers"]);
   std::size_t index = 0;
   for (const json::Value& container : pod.spec["ephemeralContainers"].elements()) {
-    const json::Value sent = pod.sent["ephemeralContainers"][index];
+    const json::Value sent = all_sent.Find(index, container["name"]);
     const FieldPath at = path.Index(index++);
     CheckCommon(container, pod, at, errors);
     CheckImageSpace(container, at, errors);
@@ -465,7 +466,8 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
       const bool pointer = field.ends_with("Probe") || field == "lifecycle";
       const bool set =
           !held.is_null() && (pointer || !((held.is_array() || held.is_object()) && held.empty()));
-      const bool empty = field == "resources" && HasEmptyResources(sent);
+      const bool empty =
+          field == "resources" ? HasEmptyResources(sent) : !pointer && IsSentEmpty(sent[field]);
       if (set || empty) errors.push_back(api::Forbidden(at.Child(field), kNotEphemeral));
     }
     std::size_t mount_index = 0;

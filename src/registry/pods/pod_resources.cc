@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/resource_names.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -150,7 +151,7 @@ void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors
     errors.push_back(api::Forbidden(path, "may not be set for a windows pod"));
     return;
   }
-  if (!resources["claims"].is_null()) {
+  if (!resources["claims"].is_null() || IsSentEmpty(pod.sent["resources"]["claims"])) {
     errors.push_back(
         api::Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"));
   }

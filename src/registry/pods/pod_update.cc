@@ -12,6 +12,7 @@
 #include "json/value_set.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/go_diff.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -232,6 +233,23 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
   }
 }
 
+// A spec as it was sent, with the requests that defaulting makes of empty limits.
+json::Value WithRequests(json::Arena& arena, json::Value sent) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    if (!sent[list].is_array()) continue;
+    json::ArrayBuilder containers(arena);
+    for (const json::Value& container : sent[list].elements()) {
+      const json::Value resources = container["resources"];
+      const bool adds = IsSentEmpty(resources["limits"]) && resources["requests"].is_null();
+      containers.Add(adds ? json::SetPath(arena, container, {"resources", "requests"},
+                                          json::MakeObject(arena, {}))
+                          : container);
+    }
+    sent = json::With(arena, sent, list, containers.Build());
+  }
+  return sent;
+}
+
 }  // namespace
 
 void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -283,7 +301,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
   std::string diff;
   if (ctx.catalog != nullptr) {
     if (const auto* schema = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PodSpec")) {
-      diff = "\n" + GoDiff(*schema, before, munged, ctx.sent["spec"]);
+      diff = "\n" + GoDiff(*schema, before, munged, WithRequests(ctx.arena, ctx.sent["spec"]));
     }
   }
   errors.push_back(api::Forbidden(FieldPath("spec"), base::StrCat(kMayNotChange, diff)));

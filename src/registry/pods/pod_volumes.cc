@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -170,6 +171,7 @@ struct HeldSource {
   json::Value volume;
   FieldPath volume_path;
   json::Value pod_metadata;
+  json::Value sent;  // the volume as it was sent, or null
 };
 
 void CheckEmptyDir(const HeldSource& held, FieldErrors& errors) {
@@ -214,7 +216,10 @@ void CheckEphemeral(const HeldSource& held, FieldErrors& errors) {
     errors.push_back(api::Required(path, ""));
     return;
   }
-  CheckTemplateMetadata(claim["metadata"], path.Child("metadata"), errors);
+  json::Arena arena;
+  const json::Value sent = held.sent["ephemeral"]["volumeClaimTemplate"]["metadata"];
+  CheckTemplateMetadata(WithSentLists(arena, claim["metadata"], sent), path.Child("metadata"),
+                        errors);
   CheckClaimSpec(claim["spec"], path.Child("spec"), errors);
   const std::string_view pod = held.pod_metadata["name"].AsString();
   const std::string_view name = held.volume["name"].AsString();
@@ -265,8 +270,8 @@ constexpr PodSource kPodSources[] = {{"emptyDir", &CheckEmptyDir},
                                      {"ephemeral", &CheckEphemeral},
                                      {"image", &CheckImage}};
 
-void CheckVolumeSource(json::Value volume, json::Value metadata, const FieldPath& path,
-                       FieldErrors& errors) {
+void CheckVolumeSource(json::Value volume, json::Value sent, json::Value metadata,
+                       const FieldPath& path, FieldErrors& errors) {
   bool found = false;
   for (const PodSource& source : kPodSources) {
     const json::Value held = volume[source.name];
@@ -281,7 +286,7 @@ void CheckVolumeSource(json::Value volume, json::Value metadata, const FieldPath
     found = true;
     const FieldPath at = path.Child(source.path.empty() ? source.name : source.path);
     if (source.check != nullptr) {
-      source.check({held, at, volume, path, metadata}, errors);
+      source.check({held, at, volume, path, metadata, sent}, errors);
     } else {
       CheckVolumeField(held, source.name, at, false, errors);
     }
@@ -301,12 +306,14 @@ void CheckVolumes(PodContext& pod, json::Value metadata, const FieldPath& path,
       created.insert(base::StrCat(pod_name, "-", volume["name"].AsString()));
     }
   }
+  SentElements all_sent(pod.sent["volumes"]);
   std::size_t index = 0;
   for (const json::Value& volume : volumes.elements()) {
+    const json::Value sent = all_sent.Find(index, volume["name"]);
     const FieldPath at = path.Index(index++);
     const std::string_view name = volume["name"].AsString();
     const std::size_t before = errors.size();
-    CheckVolumeSource(volume, metadata, at, errors);
+    CheckVolumeSource(volume, sent, metadata, at, errors);
     if (name.empty()) {
       errors.push_back(api::Required(at.Child("name"), ""));
     } else {

@@ -10,6 +10,7 @@
 #include "registry/pods/pod_warnings.h"
 #include "registry/storage/volume_checks.h"
 #include "registry/validation/go_diff.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -62,7 +63,12 @@ std::string SourceDifference(const Context& ctx, json::Value before, json::Value
 
 void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  CheckVolumeSpec(object["spec"], VolumeSpecOf::kVolume, FieldPath("spec"), errors);
+  json::Value spec = object["spec"];
+  // An empty map is quoted as such.
+  if (!spec.Has("capacity") && IsSentEmpty(ctx.sent["spec"]["capacity"])) {
+    spec = json::With(ctx.arena, spec, "capacity", json::MakeObject(ctx.arena, {}));
+  }
+  CheckVolumeSpec(spec, VolumeSpecOf::kVolume, FieldPath("spec"), errors);
 }
 
 void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,
