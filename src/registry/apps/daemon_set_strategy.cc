@@ -49,7 +49,8 @@ void CheckDaemonStrategy(const Context& ctx, json::Value strategy, FieldErrors& 
   }
 }
 
-void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+// `old` is null for a new one.
+void CheckDaemonSet(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const json::Value selector = spec["selector"];
@@ -65,11 +66,16 @@ void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& erro
     errors.push_back(
         api::Invalid(path.Child("selector"), selector, EmptySelectorText(ctx, "daemonset")));
   }
-  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], old["spec"]["template"], path.Child("template"),
+                      errors);
   CheckAlwaysRestarts(spec["template"], "DaemonSet", errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckDaemonStrategy(ctx, spec["updateStrategy"], errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
+}
+
+void ValidateDaemonSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckDaemonSet(ctx, object, {}, errors);
 }
 
 void ValidateDaemonSetUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -84,7 +90,7 @@ void ValidateDaemonSetUpdate(const Context& ctx, json::Value object, json::Value
     return;
   }
   CheckSelectorStays(ctx, object, old, errors);
-  ValidateDaemonSet(ctx, object, errors);
+  CheckDaemonSet(ctx, object, old, errors);
 }
 
 class DaemonSets final : public DefaultStrategy {

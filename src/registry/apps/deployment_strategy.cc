@@ -50,12 +50,13 @@ void CheckRollback(json::Value object, FieldErrors& errors) {
                    errors);
 }
 
-void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& errors) {
+// `old` is null for a new one.
+void CheckDeployment(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckNonNegative(spec["replicas"], path.Child("replicas"), errors);
   CheckWorkloadSelector(ctx, spec, "deployment", errors);
-  CheckReplicaTemplate(ctx, spec, errors);
+  CheckReplicaTemplate(ctx, spec, old["spec"], errors);
   CheckDeploymentStrategy(ctx, spec["strategy"], errors);
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
   CheckNonNegative(spec["revisionHistoryLimit"], path.Child("revisionHistoryLimit"), errors);
@@ -69,6 +70,10 @@ void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& err
                                         : "must be greater than minReadySeconds"));
     }
   }
+}
+
+void ValidateDeployment(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckDeployment(ctx, object, {}, errors);
 }
 
 void ValidateDeploymentUpdate(const Context& ctx, json::Value object, json::Value old,
@@ -88,7 +93,7 @@ void ValidateDeploymentUpdate(const Context& ctx, json::Value object, json::Valu
     CheckCollisionCount(status, old["status"], errors);
     return;
   }
-  ValidateDeployment(ctx, object, errors);
+  CheckDeployment(ctx, object, old, errors);
   CheckSelectorStays(ctx, object, old, errors);
 }
 

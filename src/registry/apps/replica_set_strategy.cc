@@ -9,18 +9,23 @@
 namespace portcullis::registry {
 namespace {
 
-void ValidateReplicaSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+// `old` is null for a new one.
+void CheckReplicaSet(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   CheckNonNegative(spec["replicas"], FieldPath("spec", "replicas"), errors);
   CheckNonNegative(spec["minReadySeconds"], FieldPath("spec", "minReadySeconds"), errors);
   CheckWorkloadSelector(ctx, spec, "deployment", errors);
-  CheckReplicaTemplate(ctx, spec, errors);
+  CheckReplicaTemplate(ctx, spec, old["spec"], errors);
+}
+
+void ValidateReplicaSet(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckReplicaSet(ctx, object, {}, errors);
 }
 
 void ValidateReplicaSetUpdate(const Context& ctx, json::Value object, json::Value old,
                               FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
-  ValidateReplicaSet(ctx, object, errors);
+  CheckReplicaSet(ctx, object, old, errors);
   CheckSelectorStays(ctx, object, old, errors);
 }
 

@@ -12,7 +12,9 @@
 namespace portcullis::registry {
 namespace {
 
-void ValidateReplicationController(const Context& ctx, json::Value object, FieldErrors& errors) {
+// `old` is null for a new one.
+void CheckReplicationController(const Context& ctx, json::Value object, json::Value old,
+                                FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckNonNegative(spec["minReadySeconds"], path.Child("minReadySeconds"), errors);
@@ -27,14 +29,19 @@ void ValidateReplicationController(const Context& ctx, json::Value object, Field
     errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
                                   "`selector` does not match template `labels`"));
   }
-  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], old["spec"]["template"], path.Child("template"),
+                      errors);
   CheckAlwaysRestarts(spec["template"], "ReplicationController", errors);
 }
 
-void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object, json::Value,
+void ValidateReplicationController(const Context& ctx, json::Value object, FieldErrors& errors) {
+  CheckReplicationController(ctx, object, {}, errors);
+}
+
+void ValidateReplicationControllerUpdate(const Context& ctx, json::Value object, json::Value old,
                                          FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckReplicaStatus(object["status"], errors);
-  ValidateReplicationController(ctx, object, errors);
+  CheckReplicationController(ctx, object, old, errors);
 }
 
 // A deletion without a propagation policy leaves the pods behind.

@@ -64,8 +64,10 @@ json::Value WithClaims(json::Arena& arena, json::Value spec) {
   return json::SetPath(arena, out, {"spec", "volumes"}, all.Build());
 }
 
-// What was good enough when the object was made is not looked at again.
-void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, FieldErrors& errors) {
+// What was good enough when the object was made is not looked at again. `old` is null for a new one.
+void CheckStatefulSet(const Context& ctx, json::Value object, json::Value old,
+                      FieldErrors& errors) {
+  const bool is_new = old.is_null();
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view management = spec["podManagementPolicy"].AsString();
@@ -97,13 +99,14 @@ void CheckStatefulSet(const Context& ctx, json::Value object, bool is_new, Field
   }
   CheckWorkloadSelector(ctx, spec, "statefulset", errors);
   if (CheckTemplateMatches(spec, "", errors)) {
-    ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), path.Child("template"), errors);
+    ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), old["spec"]["template"],
+                        path.Child("template"), errors);
   }
   CheckAlwaysRestarts(spec["template"], "StatefulSet", errors);
 }
 
 void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
-  CheckStatefulSet(ctx, object, /*is_new=*/true, errors);
+  CheckStatefulSet(ctx, object, {}, errors);
 }
 
 void CheckStatefulStatus(json::Value status, json::Value old, FieldErrors& errors) {
@@ -125,7 +128,7 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   if (ctx.subresource == "status") {
     return CheckStatefulStatus(object["status"], old["status"], errors);
   }
-  CheckStatefulSet(ctx, object, /*is_new=*/false, errors);
+  CheckStatefulSet(ctx, object, old, errors);
   const bool as_of_old = ctx.release->Has("WorkloadsAreCheckedAsOfOld");
   const auto fixed = [&](json::Value spec) {
     for (const std::string_view field : {"replicas", "template", "updateStrategy"}) {

@@ -63,9 +63,11 @@ void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldE
   }
 }
 
-void CheckReplicaTemplate(const Context& ctx, json::Value spec, FieldErrors& errors) {
+void CheckReplicaTemplate(const Context& ctx, json::Value spec, json::Value old,
+                          FieldErrors& errors) {
   if (!CheckTemplateMatches(spec, "invalid label selector", errors)) return;
-  ValidatePodTemplate(ctx, spec["template"], FieldPath("spec", "template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], old["template"], FieldPath("spec", "template"),
+                      errors);
   CheckAlwaysRestarts(spec["template"], "ReplicaSet", errors);
 }
 

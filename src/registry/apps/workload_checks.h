@@ -22,8 +22,9 @@ void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
 bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors);
 // restartPolicy is Always, and there is no activeDeadlineSeconds.
 void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldErrors& errors);
-// The template of a ReplicaSet or a Deployment.
-void CheckReplicaTemplate(const Context& ctx, json::Value spec, FieldErrors& errors);
+// The template of a ReplicaSet or a Deployment. `old` is the spec that an update replaces.
+void CheckReplicaTemplate(const Context& ctx, json::Value spec, json::Value old,
+                          FieldErrors& errors);
 
 // The number, or the number before the percent sign.
 std::int64_t NumberOrPercent(json::Value value);

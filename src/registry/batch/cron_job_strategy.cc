@@ -61,7 +61,7 @@ void CheckCronJob(const Context& ctx, json::Value object, json::Value old, Field
   }
   const json::Value job = spec["jobTemplate"]["spec"];
   const FieldPath job_path = path.Child("jobTemplate", "spec");
-  CheckJobSpec(ctx, job, job_path, errors);
+  CheckJobSpec(ctx, job, old["spec"]["jobTemplate"]["spec"], job_path, errors);
   if (!job["selector"].is_null()) {
     errors.push_back(api::Invalid(job_path.Child("selector"), job["selector"],
                                   "`selector` will be auto-generated"));

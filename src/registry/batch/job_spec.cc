@@ -52,7 +52,7 @@ void CheckManagedBy(json::Value value, const FieldPath& path, FieldErrors& error
 
 }  // namespace
 
-void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path,
+void CheckJobSpec(const Context& ctx, json::Value spec, json::Value old, const FieldPath& path,
                   FieldErrors& errors) {
   for (const std::string_view field :
        {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -96,7 +96,7 @@ void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path,
       CheckOneOf(spec["podReplacementPolicy"], at, {"Failed"}, errors);
     }
   }
-  ValidatePodTemplate(ctx, spec["template"], path.Child("template"), errors);
+  ValidatePodTemplate(ctx, spec["template"], old["template"], path.Child("template"), errors);
   const std::string_view policy = spec["template"]["spec"]["restartPolicy"].AsString();
   const FieldPath policy_path = path.Child("template", "spec", "restartPolicy");
   if (policy.empty() || policy == "Always") {

@@ -10,7 +10,9 @@
 
 namespace portcullis::registry {
 
-void CheckJobSpec(const Context& ctx, json::Value spec, const FieldPath& path, FieldErrors& errors);
+// `old` is the spec that an update replaces.
+void CheckJobSpec(const Context& ctx, json::Value spec, json::Value old, const FieldPath& path,
+                  FieldErrors& errors);
 
 // Too many indexes to remember which failed.
 void WarnOfJobSpec(json::Value spec, const FieldPath& path, std::vector<std::string>& warnings);

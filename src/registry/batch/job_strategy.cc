@@ -54,9 +54,10 @@ void CheckGeneratedSelector(const Context& ctx, json::Value object, bool prefixe
   }
 }
 
-void CheckJobWithSelector(const Context& ctx, json::Value spec, FieldErrors& errors) {
+void CheckJobWithSelector(const Context& ctx, json::Value spec, json::Value old,
+                          FieldErrors& errors) {
   const FieldPath path("spec");
-  CheckJobSpec(ctx, spec, path, errors);
+  CheckJobSpec(ctx, spec, old, path, errors);
   if (spec["selector"].is_null()) {
     errors.push_back(api::Required(path.Child("selector"), ""));
   } else {
@@ -70,10 +71,12 @@ void CheckJobWithSelector(const Context& ctx, json::Value spec, FieldErrors& err
   }
 }
 
-void CheckJob(const Context& ctx, json::Value object, bool prefixed, FieldErrors& errors) {
+// `old` is the spec that an update replaces.
+void CheckJob(const Context& ctx, json::Value object, json::Value old, bool prefixed,
+              FieldErrors& errors) {
   const json::Value spec = object["spec"];
   CheckGeneratedSelector(ctx, object, prefixed, errors);
-  CheckJobWithSelector(ctx, spec, errors);
+  CheckJobWithSelector(ctx, spec, old, errors);
   const std::int64_t completions = spec["completions"].AsInt();
   if (spec["completionMode"].AsString() != "Indexed" || completions <= 0) return;
   const std::string_view name = object["metadata"]["name"].AsString();
@@ -86,7 +89,7 @@ void CheckJob(const Context& ctx, json::Value object, bool prefixed, FieldErrors
 }
 
 void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
-  CheckJob(ctx, object, true, errors);
+  CheckJob(ctx, object, {}, true, errors);
 }
 
 // The old template with what a job that has not begun may still change.
@@ -146,8 +149,8 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   const json::Value before = old["spec"];
   const FieldPath path("spec");
   // Kubernetes judges it as a new job, and its spec once more.
-  CheckJob(ctx, object, before["template"]["metadata"]["labels"].Has(kJobName), errors);
-  CheckJobWithSelector(ctx, spec, errors);
+  CheckJob(ctx, object, before, before["template"]["metadata"]["labels"].Has(kJobName), errors);
+  CheckJobWithSelector(ctx, spec, before, errors);
   CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
   const bool unstarted = before["suspend"].AsBool() &&

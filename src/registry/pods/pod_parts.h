@@ -20,6 +20,8 @@ struct PodContext {
   bool is_pod = false;                              // not a template
   bool allow_privileged = true;                     // Context::allow_privileged
   json::Value sent;                                 // the spec as the client's text had it, or null
+  json::Value old;                                  // the stored spec that it replaces, or null
+  bool mounts_selinux = false;                      // gate SELinuxMount
 };
 
 // pod_validation.cc, pod_update.cc
@@ -34,11 +36,13 @@ void ValidatePodStatus(const Context& ctx, json::Value object, json::Value old,
 // pod_container_status.cc: of a pod's status
 void CheckExtendedClaimStatus(json::Value object, FieldErrors& errors);
 void CheckContainerStatuses(json::Value object, FieldErrors& errors);
-// What holds for a pod however it comes to be: annotations and spec.
-void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors);
-// A pod template at `path`: metadata's labels and annotations, and the spec.
-void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
-                         FieldErrors& errors);
+// What holds for a pod however it comes to be: annotations and spec. `old` is what an update replaces.
+void ValidatePodContent(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors);
+// A pod template at `path`: metadata's labels and annotations, and the spec. `old` is the template that
+// an update replaces.
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, json::Value old,
+                         const FieldPath& path, FieldErrors& errors);
 // Only the metadata: of a StatefulSet's template Kubernetes judges nothing else, because the
 // volumes that its claim templates will bring are not in it.
 void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path,
@@ -87,7 +91,7 @@ void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& 
 // security_context.cc
 void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
                           FieldErrors& errors);
-void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckPodSecurityContext(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors);
 void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);

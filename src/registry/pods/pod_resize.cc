@@ -115,7 +115,7 @@ void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
     errors = {api::Forbidden(FieldPath("[]"), "windows pods cannot be resized")};
     return;
   }
-  ValidatePodContent(ctx, object, errors);
+  ValidatePodContent(ctx, object, old, errors);
   const FieldPath path("spec");
   if (!HasQos(old, api::quota::QosOf(json::Without(ctx.arena, object, "status")))) {
     errors.push_back(api::Invalid(path, object["status"]["qosClass"].AsString(),

@@ -11,7 +11,12 @@ namespace portcullis::registry {
 namespace {
 
 void ValidatePodTemplateObject(const Context& ctx, json::Value object, FieldErrors& errors) {
-  ValidatePodTemplate(ctx, object["template"], FieldPath("template"), errors);
+  ValidatePodTemplate(ctx, object["template"], {}, FieldPath("template"), errors);
+}
+
+void ValidatePodTemplateObjectUpdate(const Context& ctx, json::Value object, json::Value old,
+                                     FieldErrors& errors) {
+  ValidatePodTemplate(ctx, object["template"], old["template"], FieldPath("template"), errors);
 }
 
 }  // namespace
@@ -20,6 +25,7 @@ void AddPodTemplateStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "podtemplates",
              .validate = &ValidatePodTemplateObject,
+             .validate_update = &ValidatePodTemplateObjectUpdate,
              .warn = &WarnOfTemplateOnly,
              .traits = {.counts_generation = true, .returns_deleted = true},
              .pod_spec = "template.spec"});

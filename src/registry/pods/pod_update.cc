@@ -146,12 +146,12 @@ bool OnlyNarrows(json::Value term, json::Value old) {
 void CheckNodeAffinityChange(const Context& ctx, json::Value now, json::Value before,
                              FieldErrors& errors) {
   constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
-  const FieldPath path =
   const json::Value sent =
       ctx.sent["spec"]["affinity"]["nodeAffinity"][kRequired]["nodeSelectorTerms"];
   const auto shown = [&](json::Value terms, std::size_t i) {
     return GoValue(ctx, "io.k8s.api.core.v1.NodeSelectorTerm", terms[i], sent[i]);
   };
+  const FieldPath path =
       FieldPath("spec", "affinity", "nodeAffinity", kRequired).Child("nodeSelectorTerms");
   const json::Value old_terms = before[kRequired]["nodeSelectorTerms"];
   const json::Value terms = now[kRequired]["nodeSelectorTerms"];
@@ -261,7 +261,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
     ValidatePodStatus(ctx, object, old, errors);
     return;
   }
-  ValidatePodContent(ctx, object, errors);
+  ValidatePodContent(ctx, object, old, errors);
   CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];

@@ -202,9 +202,9 @@ json::Value SentSpec(json::Value sent, bool is_pod) {
   return (job.is_object() ? job : sent)["spec"]["template"]["spec"];
 }
 
-// `metadata` is the pod's, null for a template.
-void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const FieldPath& path,
-               FieldErrors& errors) {
+// `old` is the spec that an update replaces; `metadata` is the pod's, null for a template.
+void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Value metadata,
+               const FieldPath& path, FieldErrors& errors) {
   if (spec["terminationGracePeriodSeconds"].is_null()) {
     errors.push_back(api::Required(path.Child("terminationGracePeriodSeconds"), ""));
   }
@@ -213,6 +213,8 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const
   pod.is_pod = !metadata.is_null();
   pod.allow_privileged = ctx.allow_privileged;
   pod.sent = SentSpec(ctx.sent, pod.is_pod);
+  pod.old = old;
+  pod.mounts_selinux = ctx.release->GateEnabled("SELinuxMount");
   for (const json::Value& claim : spec["resourceClaims"].elements()) {
     if (const std::string_view name = claim["name"].AsString(); !name.empty()) {
       pod.claims.insert(name);
@@ -226,7 +228,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value metadata, const
   CheckHostNetworkPorts(pod, path, errors);
   CheckPolicies(spec, path, errors);
   CheckLabels(spec["nodeSelector"], path.Child("nodeSelector"), errors);
-  CheckPodSecurityContext(spec, path.Child("securityContext"), errors);
+  CheckPodSecurityContext(pod, path.Child("securityContext"), errors);
   CheckAffinity(spec["affinity"], path.Child("affinity"), errors);
   CheckDnsConfig(spec, path.Child("dnsConfig"), errors);
   std::size_t index = 0;
@@ -272,12 +274,12 @@ void ValidatePodTemplateMetadata(json::Value pod_template, const FieldPath& path
                       errors);
 }
 
-void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const FieldPath& path,
-                         FieldErrors& errors) {
+void ValidatePodTemplate(const Context& ctx, json::Value pod_template, json::Value old,
+                         const FieldPath& path, FieldErrors& errors) {
   const json::Value metadata = pod_template["metadata"];
   const json::Value spec = pod_template["spec"];
   ValidatePodTemplateMetadata(pod_template, path, errors);
-  CheckSpec(ctx, spec, json::Value(), path.Child("spec"), errors);
+  CheckSpec(ctx, spec, old["spec"], json::Value(), path.Child("spec"), errors);
   CheckSeccompAnnotations(metadata["annotations"], spec, path.Child("spec"), errors);
   CheckAppArmorAgreement(metadata["annotations"], spec, path.Child("spec"), errors);
   if (!spec["ephemeralContainers"].empty()) {
@@ -286,18 +288,19 @@ void ValidatePodTemplate(const Context& ctx, json::Value pod_template, const Fie
   }
 }
 
-void ValidatePodContent(const Context& ctx, json::Value object, FieldErrors& errors) {
+void ValidatePodContent(const Context& ctx, json::Value object, json::Value old,
+                        FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckPodAnnotations(object["metadata"]["annotations"], spec, FieldPath("metadata", "annotations"),
                       errors);
-  CheckSpec(ctx, spec, object["metadata"], path, errors);
+  CheckSpec(ctx, spec, old["spec"], object["metadata"], path, errors);
   CheckTokenSources(spec, errors);
   CheckContainersOfPod(spec, path, errors);
 }
 
 void ValidatePod(const Context& ctx, json::Value object, FieldErrors& errors) {
-  ValidatePodContent(ctx, object, errors);
+  ValidatePodContent(ctx, object, {}, errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   if (!spec["ephemeralContainers"].empty()) {

@@ -346,7 +346,8 @@ void CheckSecurityContext(const PodContext& pod, json::Value context, const Fiel
   CheckAppArmor(context["appArmorProfile"], path.Child("appArmorProfile"), errors);
 }
 
-void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckPodSecurityContext(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
   const json::Value context = spec["securityContext"];
   if (context.is_null()) return;
   for (const std::string_view field : {"fsGroup", "runAsUser", "runAsGroup"}) {
@@ -376,9 +377,13 @@ void CheckPodSecurityContext(json::Value spec, const FieldPath& path, FieldError
     CheckOneOf(context["supplementalGroupsPolicy"], path.Child("supplementalGroupsPolicy"),
                {"Merge", "Strict"}, errors);
   }
-  if (!context["seLinuxChangePolicy"].is_null()) {
-    CheckOneOf(context["seLinuxChangePolicy"], path.Child("seLinuxChangePolicy"),
-               {"MountOption", "Recursive"}, errors);
+  if (const json::Value policy = context["seLinuxChangePolicy"]; !policy.is_null()) {
+    const FieldPath at = path.Child("seLinuxChangePolicy");
+    if (pod.mounts_selinux || !pod.old["securityContext"]["seLinuxChangePolicy"].is_null()) {
+      CheckOneOf(policy, at, {"MountOption", "Recursive"}, errors);
+    } else {
+      CheckOneOf(policy, at, {"Recursive"}, errors);
+    }
   }
 }
 
