@@ -74,7 +74,7 @@ struct Context {
   // (gate ManifestBasedAdmissionControlConfig).
   bool reserves_static_names = false;
   const release::Release* release = &release::Release::Newest();
-  // Takes what Validate and ValidateUpdate only warn of; null: they are dropped.
+  // Takes what preparing and validating only warn of; null: they are dropped.
   std::vector<std::string>* warnings = nullptr;
   // The object as the client's text had it, with the empty lists and maps that decoding drops; in the
   // version of the request. Null if that is not known.

@@ -137,7 +137,9 @@ class Creation final : public Execution {
     object_ = AssignIdentity(op_, object_);
     TraceStage(op_, kStrategy, "identity", object_);
     first_name_ = object_["metadata"]["name"].AsString();
-    const auto context = StrategyContext(op_, first_name_);
+    auto context = StrategyContext(op_, first_name_);
+    std::vector<std::string> warnings;
+    context.warnings = &warnings;
     object_ = Settle(op_, object_, strategy_.PrepareForCreate(context, object_));
     object_ = TRY(strategy_.Allocate(context, object_, {}));
     api::FieldErrors errors;
@@ -148,13 +150,12 @@ class Creation final : public Execution {
     }
     if (!metadata_last) strategy_.Validate(context, object_, errors);
     if (uninitialized_) CheckInitialization(op_, object_, {}, errors);
+    if (errors.empty()) strategy_.Warnings(context, object_, warnings);
+    for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     if (!errors.empty()) {
       strategy_.Release(context, object_, {});
       return Refuse(op_, "validation", ResourceInvalid(op_, object_, errors));
     }
-    std::vector<std::string> warnings;
-    strategy_.Warnings(context, object_, warnings);
-    for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     object_ = strategy_.Canonicalize(context, object_);
     TraceStage(op_, kStrategy, "strategy", object_);
     return base::OkStatus();

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/field_path.h"
 #include "base/strings.h"
 #include "json/edit.h"
 
@@ -27,29 +28,54 @@ json::Value ProfileOf(json::Arena& arena, std::string_view annotation) {
                     json::String(arena, annotation.substr(kLocalhost.size())));
 }
 
-json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value container) {
+// Whether the field may be this; what may not is left to the annotation.
+bool IsValid(json::Value profile) {
+  constexpr std::size_t kMostBytes = 4095;
+  const std::string_view path = profile["localhostProfile"].AsString();
+  return base::Trim(path) == path && path.size() <= kMostBytes;
+}
+
+json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value container,
+                             std::vector<std::string>* warnings) {
   const json::Value own = container["securityContext"]["appArmorProfile"];
   const json::Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
   const std::string key = base::StrCat(kPrefix, container["name"].AsString());
   const json::Value* annotation = pod["metadata"]["annotations"].Find(key);
   if (annotation == nullptr || !own.is_null()) return container;
-  const json::Value profile = ProfileOf(arena, annotation->AsString());
-  if (profile.is_null() || profile == of_pod) return container;
+  json::Value profile = ProfileOf(arena, annotation->AsString());
+  if (!IsValid(profile)) profile = {};
+  if (!profile.is_null() && profile == of_pod) return container;
+  if (warnings != nullptr) {
+    warnings->push_back(
+        AppArmorAnnotationWarning(api::FieldPath("metadata", "annotations").Key(key).ToString()));
+  }
+  if (profile.is_null()) return container;
   return json::SetPath(arena, container, {"securityContext", "appArmorProfile"}, profile);
 }
 
 }  // namespace
 
-json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod) {
+json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod,
+                                    std::vector<std::string>* warnings) {
   if (pod["spec"]["os"]["name"].AsString() == "windows") return pod;
   for (std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     const json::Value before = pod["spec"][list];
     const json::Value after = json::EditElements(arena, before, [&](json::Value container) {
-      return ReadForContainer(arena, pod, container);
+      return ReadForContainer(arena, pod, container, warnings);
     });
     if (!after.IsSameAs(before)) pod = json::SetPath(arena, pod, {"spec", list}, after);
   }
   return pod;
+}
+
+bool SaysAppArmorProfile(std::string_view annotation, json::Value profile) {
+  json::Arena arena;
+  return !profile.is_null() && ProfileOf(arena, annotation) == profile;
+}
+
+std::string AppArmorAnnotationWarning(std::string_view annotation) {
+  return base::StrCat(annotation,
+                      ": deprecated since v1.30; use the \"appArmorProfile\" field instead");
 }
 
 }  // namespace portcullis::registry

@@ -5,10 +5,21 @@
 // Access to Resources with AppArmor").
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "json/value.h"
 
 namespace portcullis::registry {
 
-json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod);
+// Warns, where `warnings` is not null, of annotations that say what no field does: before validation,
+// so that a pod that is refused has the warnings as well.
+json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod,
+                                    std::vector<std::string>* warnings);
+// Whether the value of an annotation says what the field does. An unknown value says nothing.
+bool SaysAppArmorProfile(std::string_view annotation, json::Value profile);
+// "metadata.annotations[…]: deprecated since v1.30; …"; `annotation` is the path of the annotation.
+std::string AppArmorAnnotationWarning(std::string_view annotation);
 
 }  // namespace portcullis::registry

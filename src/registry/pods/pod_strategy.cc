@@ -159,7 +159,7 @@ class Pods final : public DefaultStrategy {
     object = json::With(arena, object, "status", FirstStatus(ctx, object, qos));
     object = json::With(arena, object, "spec",
                         ReadAffinityKeys(arena, object["spec"], object["metadata"]["labels"]));
-    return ReadAppArmorAnnotations(arena, object);
+    return ReadAppArmorAnnotations(arena, object, ctx.warnings);
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,

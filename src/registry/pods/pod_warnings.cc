@@ -16,6 +16,7 @@
 #include "api/view/pod.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "registry/pods/app_armor.h"
 #include "registry/pods/volume_path_warnings.h"
 #include "registry/validation/addresses.h"
 #include "registry/validation/checks.h"
@@ -297,14 +298,13 @@ void ProfileWarnings(json::Value container, json::Value metadata, json::Value sp
   if (context["seccompProfile"].is_null() && held.Has(seccomp)) {
     warnings.push_back(base::StrCat(annotations.Key(seccomp).ToString(), kUseSeccomp));
   }
+  // Of a pod itself ReadAppArmorAnnotations() has warned.
+  if (!is_template || !context["appArmorProfile"].is_null()) return;
   const std::string apparmor = base::StrCat(kAppArmor, name);
-  const bool has_field = !context["appArmorProfile"].is_null() ||
-                         !spec["securityContext"]["appArmorProfile"].is_null();
-  // Of a pod itself the annotation has become the field by now.
-  if (held.Has(apparmor) && (!is_template || !has_field)) {
-    warnings.push_back(
-        base::StrCat(annotations.Key(apparmor).ToString(),
-                     ": deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+  const json::Value* annotation = held.Find(apparmor);
+  if (annotation != nullptr &&
+      !SaysAppArmorProfile(annotation->AsString(), spec["securityContext"]["appArmorProfile"])) {
+    warnings.push_back(AppArmorAnnotationWarning(annotations.Key(apparmor).ToString()));
   }
 }
 
