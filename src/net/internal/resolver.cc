@@ -42,6 +42,7 @@ std::vector<SocketAddress> LookupAddresses(const std::string& host, int port, in
   std::vector<SocketAddress> addresses;
   error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) return addresses;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
     SocketAddress address;
     std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
@@ -52,7 +53,6 @@ std::vector<SocketAddress> LookupAddresses(const std::string& host, int port, in
     address.text = golang::JoinHostPort(text.data(), std::to_string(port));
     addresses.push_back(std::move(address));
   }
-  freeaddrinfo(found);
   return addresses;
 }
 
