@@ -8,11 +8,11 @@
 #include "api/field_path.h"
 #include "base/strings.h"
 #include "json/edit.h"
+#include "registry/pods/pod_parts.h"
 
 namespace portcullis::registry {
 namespace {
 
-constexpr std::string_view kPrefix = "container.apparmor.security.beta.kubernetes.io/";
 constexpr std::string_view kLocalhost = "localhost/";
 
 json::Value MakeProfile(json::Arena& arena, std::string_view type) {
@@ -30,16 +30,16 @@ json::Value ProfileOf(json::Arena& arena, std::string_view annotation) {
 
 // Whether the field may be this; what may not is left to the annotation.
 bool IsValid(json::Value profile) {
-  constexpr std::size_t kMostBytes = 4095;
-  const std::string_view path = profile["localhostProfile"].AsString();
-  return base::Trim(path) == path && path.size() <= kMostBytes;
+  api::FieldErrors errors;
+  CheckAppArmor(profile, api::FieldPath("appArmorProfile"), errors);
+  return errors.empty();
 }
 
 json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value container,
                              std::vector<std::string>* warnings) {
   const json::Value own = container["securityContext"]["appArmorProfile"];
   const json::Value of_pod = pod["spec"]["securityContext"]["appArmorProfile"];
-  const std::string key = base::StrCat(kPrefix, container["name"].AsString());
+  const std::string key = base::StrCat(kAppArmorAnnotation, container["name"].AsString());
   const json::Value* annotation = pod["metadata"]["annotations"].Find(key);
   if (annotation == nullptr || !own.is_null()) return container;
   json::Value profile = ProfileOf(arena, annotation->AsString());

@@ -13,6 +13,10 @@
 
 namespace portcullis::registry {
 
+// With the name of a container behind it, the annotation that says the container's profile.
+inline constexpr std::string_view kAppArmorAnnotation =
+    "container.apparmor.security.beta.kubernetes.io/";
+
 // Warns, where `warnings` is not null, of annotations that say what no field does: before validation,
 // so that a pod that is refused has the warnings as well.
 json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod,

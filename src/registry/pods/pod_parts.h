@@ -100,6 +100,8 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
                          FieldErrors& errors);
 void CheckSeccompText(std::string_view profile, const FieldPath& path, FieldErrors& errors);
 // "" passes.
+// A profile as a field: its type, and the path of one of the node's own.
+void CheckAppArmor(json::Value profile, const FieldPath& path, FieldErrors& errors);
 void CheckAppArmorText(std::string_view profile, const FieldPath& path, FieldErrors& errors);
 void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
                              FieldErrors& errors);

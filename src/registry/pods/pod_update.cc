@@ -10,6 +10,7 @@
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
 #include "json/value_set.h"
+#include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/go_diff.h"
 #include "registry/validation/sent_values.h"
@@ -106,11 +107,10 @@ void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
 }
 
 void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& errors) {
-  constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
   constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
   const FieldPath path("metadata", "annotations");
   const auto refuse = [&](std::string_view key, std::string_view verb) {
-    if (key.starts_with(kAppArmor)) {
+    if (key.starts_with(kAppArmorAnnotation)) {
       errors.push_back(
           api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " AppArmor annotations")));
     } else if (key == kMirror) {

@@ -64,7 +64,6 @@ constexpr Deprecation kAnnotations[] = {
      "non-functional in v1.11+; use the \"sysctls\" field instead"},
 };
 
-constexpr std::string_view kAppArmor = "container.apparmor.security.beta.kubernetes.io/";
 constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
 constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
 constexpr std::string_view kUseSeccomp =
@@ -300,7 +299,7 @@ void ProfileWarnings(json::Value container, json::Value metadata, json::Value sp
   }
   // Of a pod itself ReadAppArmorAnnotations() has warned.
   if (!is_template || !context["appArmorProfile"].is_null()) return;
-  const std::string apparmor = base::StrCat(kAppArmor, name);
+  const std::string apparmor = base::StrCat(kAppArmorAnnotation, name);
   const json::Value* annotation = held.Find(apparmor);
   if (annotation != nullptr &&
       !SaysAppArmorProfile(annotation->AsString(), spec["securityContext"]["appArmorProfile"])) {

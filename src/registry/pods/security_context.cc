@@ -9,6 +9,7 @@
 
 #include "api/view/pod.h"
 #include "base/strings.h"
+#include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
 
 namespace portcullis::registry {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
 constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
-constexpr std::string_view kAppArmorContainer = "container.apparmor.security.beta.kubernetes.io/";
 
 void CheckId(json::Value context, std::string_view field, const FieldPath& path,
              FieldErrors& errors) {
@@ -54,30 +54,6 @@ void CheckSeccomp(json::Value profile, const FieldPath& path, FieldErrors& error
         api::BadValue::Raw(
             StructJson({{"Type", Quoted(type)}, {"LocalhostProfile", TextOrNull(local)}})),
         "can only be set when seccomp type is Localhost"));
-  }
-}
-
-void CheckAppArmor(json::Value profile, const FieldPath& path, FieldErrors& errors) {
-  if (profile.is_null()) return;
-  const std::string_view type = profile["type"].AsString();
-  const json::Value local = profile["localhostProfile"];
-  const FieldPath local_path = path.Child("localhostProfile");
-  if (type.empty()) {
-    errors.push_back(
-        api::Required(path.Child("type"), "type is required when appArmorProfile is set"));
-  } else if (type == "Localhost") {
-    if (!local.is_null() && base::Trim(local.AsString()) != local.AsString()) {
-      errors.push_back(
-          api::Invalid(local_path, local.AsString(), "must not be padded with whitespace"));
-    } else if (local.AsString().empty()) {
-      errors.push_back(api::Required(local_path, "must be set when AppArmor type is Localhost"));
-    }
-    if (local.AsString().size() > 4095) errors.push_back(api::TooLong(local_path, 4095));
-  } else if (CheckOneOf(profile["type"], path.Child("type"),
-                        {"Localhost", "RuntimeDefault", "Unconfined"}, errors) &&
-             !local.is_null()) {
-    errors.push_back(api::Invalid(local_path, local.AsString(),
-                                  "can only be set when AppArmor type is Localhost"));
   }
 }
 
@@ -311,6 +287,30 @@ std::unordered_set<std::string_view> NamesOfContainers(json::Value spec) {
 
 }  // namespace
 
+void CheckAppArmor(json::Value profile, const FieldPath& path, FieldErrors& errors) {
+  if (profile.is_null()) return;
+  const std::string_view type = profile["type"].AsString();
+  const json::Value local = profile["localhostProfile"];
+  const FieldPath local_path = path.Child("localhostProfile");
+  if (type.empty()) {
+    errors.push_back(
+        api::Required(path.Child("type"), "type is required when appArmorProfile is set"));
+  } else if (type == "Localhost") {
+    if (!local.is_null() && base::Trim(local.AsString()) != local.AsString()) {
+      errors.push_back(
+          api::Invalid(local_path, local.AsString(), "must not be padded with whitespace"));
+    } else if (local.AsString().empty()) {
+      errors.push_back(api::Required(local_path, "must be set when AppArmor type is Localhost"));
+    }
+    if (local.AsString().size() > 4095) errors.push_back(api::TooLong(local_path, 4095));
+  } else if (CheckOneOf(profile["type"], path.Child("type"),
+                        {"Localhost", "RuntimeDefault", "Unconfined"}, errors) &&
+             !local.is_null()) {
+    errors.push_back(api::Invalid(local_path, local.AsString(),
+                                  "can only be set when AppArmor type is Localhost"));
+  }
+}
+
 void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
                           FieldErrors& errors) {
   if (context.is_null()) return;
@@ -500,9 +500,9 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
   std::optional<std::unordered_set<std::string_view>> containers;
   for (const json::Member* annotation : SortedMembers(annotations)) {
     const std::string_view key = annotation->name();
-    if (!key.starts_with(kAppArmorContainer)) continue;
+    if (!key.starts_with(kAppArmorAnnotation)) continue;
     if (!containers) containers = NamesOfContainers(spec);
-    const std::string_view container = key.substr(kAppArmorContainer.size());
+    const std::string_view container = key.substr(kAppArmorAnnotation.size());
     if (!containers->contains(container)) {
       errors.push_back(api::Invalid(path.Key(key), container, "container not found"));
     }
@@ -536,8 +536,7 @@ void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const Fie
   const json::Value of_pod = spec["securityContext"]["appArmorProfile"];
   api::view::VisitContainers(
       spec, spec_path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
-        const std::string key = base::StrCat("container.apparmor.security.beta.kubernetes.io/",
-                                             container["name"].AsString());
+        const std::string key = base::StrCat(kAppArmorAnnotation, container["name"].AsString());
         const json::Value own = container["securityContext"]["appArmorProfile"];
         const json::Value profile = own.is_null() ? of_pod : own;
         const json::Value* annotation = annotations.Find(key);
