@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/allocation_failure.h"
 #include "base/gotext.h"
@@ -228,12 +229,15 @@ void ClientConnection::FinishAnswer() {
 
 void ClientConnection::BecomeIdle() {
   state_ = State::kIdle;
-  if (driver_ == nullptr) {
-    on_loop_ = false;
-    if (idle_timer_.id == 0) OnIdleTimer();
-  }
-  driver_ = nullptr;
-  if (!core_->Keep(shared_from_this())) Close();
+  const bool is_of_loop = std::exchange(driver_, nullptr) == nullptr;
+  if (is_of_loop) on_loop_ = false;
+  // A connection that is neither idle nor closed would never be found again, so it is closed without memory.
+  bool is_kept = false;
+  base::UnlessMemoryRunsOut([&] {
+    if (is_of_loop && idle_timer_.id == 0) OnIdleTimer();
+    is_kept = core_->Keep(shared_from_this());
+  });
+  if (!is_kept) Close();
 }
 
 void ClientConnection::OnIdleTimer() {
@@ -335,14 +339,12 @@ void ClientConnection::Fail(CallPhase phase, std::string cause) {
 void ClientConnection::Close() {
   if (state_ == State::kClosed) return;
   const auto self = shared_from_this();
+  if (stream_ && tls_) stream_->ShutdownWrite();
+  // First, since it needs memory: the loop must not know a connection that has been forgotten.
+  if (!loop_->InThread()) loop_->Post([self] { self->LeaveLoop(); });
   state_ = State::kClosed;
   core_->Forget(self);
-  if (stream_ && tls_) stream_->ShutdownWrite();
-  if (loop_->InThread()) {
-    LeaveLoop();
-  } else {
-    loop_->Post([self] { self->LeaveLoop(); });
-  }
+  if (loop_->InThread()) LeaveLoop();
 }
 
 void ClientConnection::LeaveLoop() {
