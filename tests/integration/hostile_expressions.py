@@ -160,6 +160,7 @@ def main():
     command_line(program, seconds)
     with tempfile.TemporaryDirectory() as folder:
         server = Server(program, folder)
+        server.seconds = 3 * seconds
         server_refuses(server, seconds)
         server_stops(server, seconds)
         if server.end(signal.SIGTERM) != 0:

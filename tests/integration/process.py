@@ -47,6 +47,8 @@ WRONG = [
 
 
 class Server:
+    seconds = 10  # a client waits so long
+
     def __init__(self, program, folder, *flags, without=()):
         self.folder = pathlib.Path(folder)
         self.log = open(self.folder / "log", "a+")
@@ -70,7 +72,7 @@ class Server:
         sys.exit("the server did not start:\n" + (self.folder / "log").read_text())
 
     def connect(self):
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=10)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=self.seconds)
 
     def call(self, method, path, body=None, connection=None):
         connection = connection or self.connect()
