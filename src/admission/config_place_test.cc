@@ -15,28 +15,30 @@ constexpr std::string_view kLimits =
     "defaults:\n"
     "  enforce: foo\n";
 
-std::string Place(std::string_view message) { return PlaceOfMistake("f.yaml", kLimits, message); }
+std::string MistakePlace(std::string_view message) {
+  return PlaceOfMistake("f.yaml", kLimits, message);
+}
 
 TEST(ConfigPlaceTest, PointsAtTheFieldThatIsWrong) {
-  EXPECT_EQ(Place("limits[0].burst: Invalid value: 0: must be positive"), "f.yaml:4:3");
-  EXPECT_EQ(Place("strict decoding error: unknown field \"limits[0].type\""), "f.yaml:3:3");
+  EXPECT_EQ(MistakePlace("limits[0].burst: Invalid value: 0: must be positive"), "f.yaml:4:3");
+  EXPECT_EQ(MistakePlace("strict decoding error: unknown field \"limits[0].type\""), "f.yaml:3:3");
 }
 
 TEST(ConfigPlaceTest, PointsAtTheParentOfAFieldThatIsAbsent) {
-  EXPECT_EQ(Place("limits[0].qps: Required value"), "f.yaml:3:3");
+  EXPECT_EQ(MistakePlace("limits[0].qps: Required value"), "f.yaml:3:3");
 }
 
 TEST(ConfigPlaceTest, PassesOverTheKindInFrontOfAPath) {
-  EXPECT_EQ(Place("configuration.limits[0].burst: Invalid value"), "f.yaml:4:3");
+  EXPECT_EQ(MistakePlace("configuration.limits[0].burst: Invalid value"), "f.yaml:4:3");
 }
 
 TEST(ConfigPlaceTest, FindsAMemberThatIsNamedWithoutItsParents) {
-  EXPECT_EQ(Place("PodSecurity configuration error: enforce: must be one of privileged"),
+  EXPECT_EQ(MistakePlace("PodSecurity configuration error: enforce: must be one of privileged"),
             "f.yaml:6:3");
 }
 
 TEST(ConfigPlaceTest, IsTheFileWhereNothingIsFound) {
-  EXPECT_EQ(Place("no config specified"), "f.yaml");
+  EXPECT_EQ(MistakePlace("no config specified"), "f.yaml");
   EXPECT_EQ(PlaceOfMistake("f.yaml", "a: [", "a: must be a list"), "f.yaml");
 }
 

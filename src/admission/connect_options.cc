@@ -49,19 +49,19 @@ std::string_view GoName(Type type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-base::Status Mismatch(const api::GroupVersionKind& kind, const Field& field, json::Value value,
-                      std::string_view wanted) {
+base::Status WrongType(const api::GroupVersionKind& kind, const Field& field, json::Value value,
+                       std::string_view wanted) {
   return base::BadRequest(base::StrCat("json: cannot unmarshal ", json::GoTypeName(value),
                                        " into Go struct field ", kind.kind, ".", field.name,
                                        " of type ", wanted));
 }
 
 base::Status CheckField(const api::GroupVersionKind& kind, const Field& field, json::Value value) {
-  if (!Fits(field.type, value)) return Mismatch(kind, field, value, GoName(field.type));
+  if (!Fits(field.type, value)) return WrongType(kind, field, value, GoName(field.type));
   if (field.type != Type::kStrings && field.type != Type::kNumbers) return base::OkStatus();
   for (const json::Value& element : value.elements()) {
     const bool fits = field.type == Type::kStrings ? element.is_string() : element.is_int();
-    if (!fits) return Mismatch(kind, field, element, GoName(field.type).substr(2));
+    if (!fits) return WrongType(kind, field, element, GoName(field.type).substr(2));
   }
   return base::OkStatus();
 }

@@ -19,10 +19,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Event(std::string_view resource, std::string_view object,
-                  std::string_view verb = "create", int code = 201) {
+std::string EventLine(std::string_view resource, std::string_view object,
+                      std::string_view verb = "create", int code = 201) {
   return base::StrCat(
-      R"({"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","verb":")",
+      R"({"kind":"EventLine","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","verb":")",
       verb, R"(","objectRef":{"resource":")", resource,
       R"("},"user":{"username":"a","groups":["g"]},"responseStatus":{"code":)",
       std::to_string(code), "},\"requestObject\":", object, "}");
@@ -54,13 +54,14 @@ class RecordingTest : public ::testing::Test {
 
 TEST_F(RecordingTest, HasNoSecrets) {
   const std::string text = Record({
-      Event("secrets", R"({"data":{"a":"c2VjcmV0"},"stringData":{"b":"hidden"},"type":"Opaque"})"),
-      Event(
+      EventLine("secrets",
+                R"({"data":{"a":"c2VjcmV0"},"stringData":{"b":"hidden"},"type":"Opaque"})"),
+      EventLine(
           "secrets",
           R"([{"op":"add","path":"/data/x","value":"c2VjcmV0"},{"op":"add","path":"/data","value":{"y":"c2VjcmV0"}}])",
           "patch", 200),
-      Event("tokenreviews", R"({"spec":{"token":"hidden"}})"),
-      Event(
+      EventLine("tokenreviews", R"({"spec":{"token":"hidden"}})"),
+      EventLine(
           "pods",
           R"({"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"hidden","a":"kept"}}})"),
   });
@@ -75,14 +76,15 @@ TEST_F(RecordingTest, HasNoSecrets) {
 TEST_F(RecordingTest, HasNothingOfThePathsThatAreChosen) {
   options_.redact = {"spec.containers[*].env[*].value", "configmaps:data"};
   const std::string text = Record({
-      Event("pods",
-            R"({"spec":{"containers":[{"name":"kept","env":[{"name":"A","value":"hidden"}]}]}})"),
-      Event(
+      EventLine(
+          "pods",
+          R"({"spec":{"containers":[{"name":"kept","env":[{"name":"A","value":"hidden"}]}]}})"),
+      EventLine(
           "pods",
           R"([{"op":"add","path":"/spec/containers/0/env/-","value":{"name":"A","value":"hidden"}}])",
           "patch", 200),
-      Event("configmaps", R"({"data":{"x":"hidden"}})"),
-      Event("others", R"({"data":{"x":"kept too"}})"),
+      EventLine("configmaps", R"({"data":{"x":"hidden"}})"),
+      EventLine("others", R"({"data":{"x":"kept too"}})"),
   });
   EXPECT_THAT(text, Not(HasSubstr("hidden")));
   EXPECT_THAT(text, HasSubstr(R"("name":"kept","env":[{"name":"A","value":"REDACTED"}])"));
@@ -94,12 +96,13 @@ TEST_F(RecordingTest, HasNothingOfThePathsThatAreChosen) {
 TEST_F(RecordingTest, KeepsFewOfThoseThatAreAlike) {
   options_.per_shape = 1;
   Record({
-      Event("pods", R"({"spec":{"containers":[{"name":"a"}]}})"),
-      Event("pods", R"({"spec":{"containers":[{"name":"b"},{"name":"c"}]}})"),    // alike
-      Event("pods", R"({"spec":{"containers":[{"name":"b","image":"c"}]}})"),     // a field more
-      Event("pods", R"({"spec":{"containers":[{"name":"a"}]}})", "create", 403),  // another answer
-      Event("configmaps", R"({"data":{"a":"1"}})"),
-      Event("configmaps", R"({"data":{"b":"1","c":"2"}})"),  // alike: the names are data
+      EventLine("pods", R"({"spec":{"containers":[{"name":"a"}]}})"),
+      EventLine("pods", R"({"spec":{"containers":[{"name":"b"},{"name":"c"}]}})"),  // alike
+      EventLine("pods", R"({"spec":{"containers":[{"name":"b","image":"c"}]}})"),   // a field more
+      EventLine("pods", R"({"spec":{"containers":[{"name":"a"}]}})", "create",
+                403),  // another answer
+      EventLine("configmaps", R"({"data":{"a":"1"}})"),
+      EventLine("configmaps", R"({"data":{"b":"1","c":"2"}})"),  // alike: the names are data
   });
   EXPECT_EQ(counts_.recorded, 4U);
   EXPECT_EQ(counts_.alike, 2U);
@@ -108,14 +111,14 @@ TEST_F(RecordingTest, KeepsFewOfThoseThatAreAlike) {
 TEST_F(RecordingTest, KeepsOneOfSoMany) {
   options_.sample = 3;
   options_.per_shape = 0;
-  Record(std::vector<std::string>(7, Event("pods", "{}")));
+  Record(std::vector<std::string>(7, EventLine("pods", "{}")));
   EXPECT_EQ(counts_.recorded, 3U);
   EXPECT_EQ(counts_.sampled, 4U);
 }
 
 TEST_F(RecordingTest, PassesOverWhatCannotBeReplayed) {
-  Record({Event("pods", "{}", "get", 200), Event("pods", "null"),
-          Event("pods", "null", "delete", 200)});
+  Record({EventLine("pods", "{}", "get", 200), EventLine("pods", "null"),
+          EventLine("pods", "null", "delete", 200)});
   EXPECT_EQ(counts_.others, 2U);
   EXPECT_EQ(counts_.recorded, 1U);
 }

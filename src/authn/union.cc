@@ -10,7 +10,7 @@
 namespace portcullis::authn {
 namespace {
 
-base::Status Unauthorized(std::string message) {
+base::Status AllRefused(std::string message) {
   return {base::Reason::kUnauthorized, std::move(message)};
 }
 
@@ -34,7 +34,7 @@ class Union final : public Authenticator {
       if (!anonymous) AddAuthenticated((**identity).user);
       return identity;
     }
-    if (!errors.empty()) return Unauthorized(Aggregate(errors));
+    if (!errors.empty()) return AllRefused(Aggregate(errors));
     return std::optional<Identity>();
   }
 

@@ -15,7 +15,7 @@ namespace portcullis::cel {
 namespace {
 
 constexpr std::int64_t kMaxSafeInt = (std::int64_t{1} << 53) - 1;
-constexpr int kMaxDepth = 1000;
+constexpr int kMaxTextDepth = 1000;
 
 json::Value Text(json::Arena& arena, std::string_view text) { return json::String(arena, text); }
 
@@ -35,13 +35,13 @@ base::Result<std::string_view> JsonKey(json::Arena& arena, Value key) {
 }
 
 // Values can share parts so that a small one has very many of them.
-constexpr std::uint64_t kMaxParts = 4'000'000;
+constexpr std::uint64_t kMaxTextParts = 4'000'000;
 constexpr std::size_t kMaxText = std::size_t{1} << 26;
 
 base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
                                   std::uint64_t& parts) {
-  if (++parts > kMaxParts) return base::ConfigError("value is too large");
-  if (depth > kMaxDepth) return base::ConfigError("value is nested too deeply");
+  if (++parts > kMaxTextParts) return base::ConfigError("value is too large");
+  if (depth > kMaxTextDepth) return base::ConfigError("value is nested too deeply");
   switch (value.kind()) {
     case Kind::kNull:
       return json::Value();
@@ -98,7 +98,7 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
 }
 
 void Append(json::Arena& arena, Value value, std::string& out, int depth) {
-  if (depth > kMaxDepth || out.size() > kMaxText) {
+  if (depth > kMaxTextDepth || out.size() > kMaxText) {
     out += "…";
     return;
   }

@@ -167,8 +167,8 @@ class LegacyFlags : public ::testing::Test {
   FailingStore store_;
 };
 
-constexpr std::string_view kConfigMap = R"({"metadata":{"name":"a"}})";
-constexpr std::string_view kPod =
+constexpr std::string_view kNamedMap = R"({"metadata":{"name":"a"}})";
+constexpr std::string_view kNamedPod =
     R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 constexpr std::string_view kInitializer = R"({"metadata":{"name":"cfg"},"initializers":[
     {"name":"a.init.test.io","rules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}]})";
@@ -230,7 +230,7 @@ TEST_F(LegacyFlags, AllOfItIsServedAtOnce) {
 TEST_F(LegacyFlags, WhatStandsBehindARefusalDoesNotRun) {
   Furnish();
   const auto engine = OpenOrdered({"AlwaysDeny", "ResourceQuota"});
-  const Answer refused = Create(*engine, "configmaps", kConfigMap);
+  const Answer refused = Create(*engine, "configmaps", kNamedMap);
   EXPECT_EQ(refused.code, 403);
   EXPECT_NE(refused.message.find("denying all modifications"), std::string::npos)
       << refused.message;
@@ -241,7 +241,7 @@ TEST_F(LegacyFlags, WhatStandsBehindARefusalDoesNotRun) {
 TEST_F(LegacyFlags, WhatStandsBeforeARefusalHasBeenDone) {
   Furnish();
   const auto engine = OpenOrdered({"ResourceQuota", "AlwaysDeny"});
-  EXPECT_EQ(Create(*engine, "configmaps", kConfigMap).code, 403);
+  EXPECT_EQ(Create(*engine, "configmaps", kNamedMap).code, 403);
   EXPECT_EQ(UsedConfigMaps(), "1");
   EXPECT_EQ(store_.Get({"", "configmaps", "team", "a"}), nullptr);
 }
@@ -255,10 +255,10 @@ TEST_F(LegacyFlags, ReplicasWithOtherFlagsBehaveOtherwise) {
   });
   const auto without = Open([](EngineOptions&) {});
   ASSERT_EQ(Configure(*with, "initializerconfigurations", kInitializer).code, 201);
-  const Answer given = Create(*with, "pods", kPod, true);
+  const Answer given = Create(*with, "pods", kNamedPod, true);
   EXPECT_EQ(given.code, 202);
   EXPECT_EQ(PendingOf(given), R"([{"name":"a.init.test.io"}])");
-  const Answer free = Create(*without, "pods", kPod, true);
+  const Answer free = Create(*without, "pods", kNamedPod, true);
   EXPECT_EQ(free.code, 201);
   EXPECT_EQ(PendingOf(free), "null");
   Operation op(without->world());
@@ -325,8 +325,8 @@ TEST_F(LegacyFlags, InitializersStayInForceWhileTheStoreFails) {
   std::string later(kInitializer);
   later.replace(later.find("cfg"), 3, "new").replace(later.find("a.init"), 6, "b.init");
   EXPECT_EQ(Configure(*engine, "initializerconfigurations", later).code, 500);
-  EXPECT_EQ(PendingOf(Create(*engine, "pods", kPod, true)), R"([{"name":"a.init.test.io"}])");
-  EXPECT_EQ(Create(*engine, "pods", kPod).message,
+  EXPECT_EQ(PendingOf(Create(*engine, "pods", kNamedPod, true)), R"([{"name":"a.init.test.io"}])");
+  EXPECT_EQ(Create(*engine, "pods", kNamedPod).message,
             "Internal error occurred: no space left on device");
 }
 
@@ -375,7 +375,7 @@ TEST_F(LegacyFlags, HooksStayInForceWhileTheStoreFails) {
   });
   ASSERT_EQ(Configure(*engine, "externaladmissionhookconfigurations", kHook).code, 201);
   store_.FailFromNow();
-  const Answer refused = Create(*engine, "pods", kPod);
+  const Answer refused = Create(*engine, "pods", kNamedPod);
   EXPECT_EQ(refused.code, 500);
   EXPECT_TRUE(refused.message.starts_with("failed calling admission webhook \"a.guard.test.io\": "))
       << refused.message;

@@ -21,7 +21,7 @@ namespace {
 
 using admission::Waits;
 
-constexpr std::string_view kPod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",
+constexpr std::string_view kGatedPod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",
     "labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 constexpr std::string_view kRunning =
     R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})";
@@ -178,7 +178,7 @@ TEST_F(Waiting, AScaleStopsAtItsCommit) {
 }
 
 TEST_F(Waiting, ABindingStopsAtItsCommit) {
-  Make("pods", kPod);
+  Make("pods", kGatedPod);
   EXPECT_EQ(CommitsOf("pods/binding", Verb::kCreate, "p",
                       R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},
                           "target":{"kind":"Node","name":"n"}})"),
@@ -196,7 +196,7 @@ constexpr std::string_view kEviction =
     R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p","namespace":"team"}})";
 
 TEST_F(Waiting, AnEvictionStopsAtEachOfItsCommits) {
-  Make("pods", kPod);
+  Make("pods", kGatedPod);
   PatchBy("pods/status", "p", kRunning);
   Make("poddisruptionbudgets.policy", R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
       "metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"a"}}}})");
@@ -208,7 +208,7 @@ TEST_F(Waiting, AnEvictionStopsAtEachOfItsCommits) {
 }
 
 TEST_F(Waiting, AnEvictionTakesTheBudgetAnewAfterAConflict) {
-  Make("pods", kPod);
+  Make("pods", kGatedPod);
   PatchBy("pods/status", "p", kRunning);
   Make("poddisruptionbudgets.policy", R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
       "metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"a"}}}})");

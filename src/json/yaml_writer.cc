@@ -203,11 +203,11 @@ std::string_view EscapeName(char32_t rune) {
 std::string Escape(char32_t rune) {
   const std::string_view name = EscapeName(rune);
   if (!name.empty()) return base::StrCat("\\", name);
-  constexpr std::string_view kHex = "0123456789ABCDEF";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
   const int digits = rune <= 0xFF ? 2 : rune <= 0xFFFF ? 4 : 8;
   std::string out = rune <= 0xFF ? "\\x" : rune <= 0xFFFF ? "\\u" : "\\U";
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) {
-    out += kHex[(rune >> static_cast<unsigned>(shift)) & 0xF];
+    out += kDigits[(rune >> static_cast<unsigned>(shift)) & 0xF];
   }
   return out;
 }

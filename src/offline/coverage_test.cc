@@ -21,7 +21,7 @@ object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {size: '1'}
 cases:
 )";
 
-constexpr char kPolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+constexpr char kCoveredPolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: size}
 spec:
@@ -58,7 +58,7 @@ const CoveragePoint& PointOf(const PolicyCoverage& policy, std::string_view path
 Report RunCases(const std::string& cases) {
   Inputs inputs;
   ReadText("t.yaml", kCases + cases, true, inputs);
-  ReadText("p.yaml", kPolicy, true, inputs);  // as a file of --filename: of every test
+  ReadText("p.yaml", kCoveredPolicy, true, inputs);  // as a file of --filename: of every test
   JudgeOptions options;
   options.covers = true;
   auto report = RunTests(inputs, options);

@@ -17,13 +17,12 @@
 namespace portcullis::offline {
 namespace {
 
-using admission::Operation;
 using admission::Phase;
 using api::catalog::Catalog;
 using api::catalog::ResourceInfo;
 
-constexpr Operation kOperations[] = {admission::kCreate, admission::kUpdate, admission::kDelete,
-                                     admission::kConnect};
+constexpr admission::Operation kShown[] = {admission::kCreate, admission::kUpdate,
+                                           admission::kDelete, admission::kConnect};
 
 bool Names(const ResourceInfo& resource, std::string_view name) {
   const auto& shorts = resource.short_names;
@@ -93,7 +92,7 @@ class Builder {
     return subresource_.empty() ? name : base::StrCat(name, "/", subresource_);
   }
 
-  bool IsPossible(Operation operation) const {
+  bool IsPossible(admission::Operation operation) const {
     return operation != admission::kConnect || !subresource_.empty();
   }
 
@@ -104,7 +103,7 @@ class Builder {
     for (const admission::PluginInfo* plugin : chain_.Asked(admission::kAllOperations, phase)) {
       OrderStep step;
       step.plugin = plugin->name;
-      for (const Operation operation : kOperations) {
+      for (const admission::Operation operation : kShown) {
         if (!IsPossible(operation) || (plugin->operations & operation) == 0) continue;
         step.operations.emplace_back(admission::OperationText(operation));
       }
@@ -133,7 +132,7 @@ class Builder {
   std::vector<std::string> OperationsOf(json::Value rules, bool exact) const {
     std::vector<std::string> operations;
     const std::string name = NameWithSubresource();
-    for (const Operation operation : kOperations) {
+    for (const admission::Operation operation : kShown) {
       if (!IsPossible(operation)) continue;
       const bool matches =
           std::any_of(equivalents_.begin(), equivalents_.end(), [&](const auto& one) {

@@ -33,7 +33,7 @@ bool Names(json::Value list, std::string_view text) {
   return false;
 }
 
-bool HasOperation(json::Value rules, std::string_view operation) {
+bool NamesOperation(json::Value rules, std::string_view operation) {
   for (const json::Value& rule : rules.elements()) {
     if (Names(rule["operations"], operation)) return true;
   }
@@ -132,7 +132,7 @@ class Draft {
     options_.expand = false;
     const json::Value rules = policy.object["spec"]["matchConstraints"]["resourceRules"];
     for (const std::string_view operation : kOperations) {
-      if (HasOperation(rules, operation)) operations_.push_back(operation);
+      if (NamesOperation(rules, operation)) operations_.push_back(operation);
     }
     if (operations_.empty()) operations_.emplace_back("CREATE");
     ReadText(path_, SampleText(sample_, spot_.labels), true, object_);

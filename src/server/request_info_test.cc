@@ -7,10 +7,10 @@
 namespace portcullis::server {
 namespace {
 
-struct Case {
+struct Asked {
   std::string_view method, target, verb, group, resource, subresource, ns, name;
 };
-constexpr Case kCases[] = {
+constexpr Asked kAsked[] = {
     {"GET", "/api/v1/namespaces", "list", "", "namespaces", "", "", ""},
     {"GET", "/api/v1/namespaces/a", "get", "", "namespaces", "", "a", "a"},
     {"PUT", "/api/v1/namespaces/a/finalize", "update", "", "namespaces", "finalize", "a", "a"},
@@ -42,7 +42,7 @@ constexpr Case kCases[] = {
 };
 
 TEST(RequestInfo, ReadsResourcePaths) {
-  for (const Case& row : kCases) {
+  for (const Asked& row : kAsked) {
     const RequestInfo info = ParseRequestInfo(row.method, row.target);
 
     EXPECT_TRUE(info.is_resource) << row.target;

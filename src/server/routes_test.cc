@@ -14,12 +14,12 @@ constexpr Path kNoPath = Path::kNoPath;
 constexpr Path kNoMethod = Path::kNoMethod;
 constexpr Path kNoServer = Path::kNoServer;
 
-struct Case {
+struct Routed {
   std::string_view method, target;
   Path path;
   std::string_view verb;
 };
-constexpr Case kCases[] = {
+constexpr Routed kRouted[] = {
     // Of the cluster.
     {"GET", "/api/v1/nodes", kFound, "list"},
     {"GET", "/api/v1/nodes?watch=1", kFound, "watch"},
@@ -86,7 +86,7 @@ constexpr Case kCases[] = {
 
 TEST(Routes, AreThoseOfKubernetes) {
   const auto catalog = api::catalog::Catalog::BuiltIn({{"extensions/v1beta1", true}}).value();
-  for (const Case& row : kCases) {
+  for (const Routed& row : kRouted) {
     const RequestInfo info = ParseRequestInfo(row.method, row.target);
     const auto* resource = catalog->Find(info.api_group, info.api_version, info.resource);
     RouteMatch route;

@@ -28,7 +28,7 @@ namespace {
 // So much of the memory limit may be the history of one collection.
 constexpr std::size_t kHistoryShare = 32;
 // kube-apiserver looks once a minute; looking at a small file costs nothing.
-constexpr std::chrono::seconds kReloadEvery{1};
+constexpr std::chrono::seconds kConfigurationEvery{1};
 
 // Requests are judged by these. Without one of them a server would answer, but wrongly.
 constexpr store::Collection kDecisive[] = {
@@ -215,7 +215,7 @@ void Storage::FollowFile() {
   while (true) {
     {
       const base::MutexLock lock(mutex_);
-      const base::SteadyTime next = clock_.Steady() + kReloadEvery;
+      const base::SteadyTime next = clock_.Steady() + kConfigurationEvery;
       while (!stopping_ && wake_.WaitUntil(mutex_, next)) {
       }
       if (stopping_) return;

@@ -10,15 +10,15 @@
 namespace portcullis::server {
 namespace {
 
-base::Status Refuse(std::string message) {
+base::Status RefuseToken(std::string message) {
   return {base::Reason::kUnauthorized, std::move(message)};
 }
 
 // kube-apiserver asks itself for what its caches lack; the client refuses such names.
 base::Status CheckName(std::string_view ns, std::string_view name) {
-  if (name.empty()) return Refuse("resource name may not be empty");
+  if (name.empty()) return RefuseToken("resource name may not be empty");
   if (ns.empty()) {
-    return Refuse("an empty namespace may not be set when a resource name is provided");
+    return RefuseToken("an empty namespace may not be set when a resource name is provided");
   }
   return base::OkStatus();
 }
@@ -31,11 +31,11 @@ base::Status TokenObjects::Check(const authn::ServiceAccountClaims& claims) cons
   const store::ObjectPtr account = store_.Get({"", "serviceaccounts", claims.ns, name});
   if (account == nullptr) return api::NotFoundStatus({"", "serviceaccounts"}, name);
   if (account->uid() != claims.service_account.uid) {
-    return Refuse(base::StrCat("service account UID (", account->uid(), ") does not match claim (",
-                               claims.service_account.uid, ")"));
+    return RefuseToken(base::StrCat("service account UID (", account->uid(),
+                                    ") does not match claim (", claims.service_account.uid, ")"));
   }
   if (IsLongDeleted(*account)) {
-    return Refuse(base::StrCat("service account ", claims.ns, "/", name, " has been deleted"));
+    return RefuseToken(base::StrCat("service account ", claims.ns, "/", name, " has been deleted"));
   }
   if (claims.secret) {
     TRY(CheckBound("secret", {"", "secrets", claims.ns, claims.secret->name}, *claims.secret));
@@ -51,12 +51,13 @@ base::Status TokenObjects::Check(const authn::ServiceAccountClaims& claims) cons
 base::Status TokenObjects::CheckBound(std::string_view kind, const store::Key& key,
                                       const authn::ObjectRef& ref) const {
   const store::ObjectPtr object = store_.Get(key);
-  if (object == nullptr) return Refuse("service account token has been invalidated");
+  if (object == nullptr) return RefuseToken("service account token has been invalidated");
   if (ref.uid != object->uid()) {
-    return Refuse(base::StrCat(kind, " UID (", object->uid(), ") does not match service account ",
-                               kind, " ref claim (", ref.uid, ")"));
+    return RefuseToken(base::StrCat(kind, " UID (", object->uid(),
+                                    ") does not match service account ", kind, " ref claim (",
+                                    ref.uid, ")"));
   }
-  if (IsLongDeleted(*object)) return Refuse("service account token has been invalidated");
+  if (IsLongDeleted(*object)) return RefuseToken("service account token has been invalidated");
   return base::OkStatus();
 }
 

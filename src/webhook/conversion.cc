@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
 
-double Seconds(base::Duration took) { return std::chrono::duration<double>(took).count(); }
+double InSeconds(base::Duration took) { return std::chrono::duration<double>(took).count(); }
 
 // As Kubernetes' smoke tests make them: nothing to convert.
 bool IsBare(json::Value object) {
@@ -94,7 +94,7 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
     ConversionFailure failure = ConversionFailure::kNone;
     auto converted = Called(arena, objects, to, failure);
     if (owner_.counters_ == nullptr) return converted;
-    const double took = Seconds(owner_.clock_.Steady() - start);
+    const double took = InSeconds(owner_.clock_.Steady() - start);
     const std::string_view result = converted.ok() ? "success" : "failure";
     const std::string_view type = ConversionFailureText(failure);
     const auto from = api::ParseGroupVersion(objects.front()["apiVersion"].AsString());

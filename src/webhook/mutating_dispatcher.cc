@@ -77,9 +77,9 @@ void WriteOperation(json::Value operation, std::string& out) {
   out.push_back('}');
 }
 
-class Dispatcher {
+class MutatingDispatcher {
  public:
-  Dispatcher(const Services& services, const HookSet& hooks, admission::Request& request)
+  MutatingDispatcher(const Services& services, const HookSet& hooks, admission::Request& request)
       : services_(services),
         request_(request),
         matcher_(hooks, request, services),
@@ -486,7 +486,7 @@ class Dispatcher {
 base::Status DispatchMutating(const Services& services, const HookSet& hooks,
                               admission::Request& request) {
   if (hooks.hooks.empty()) return base::OkStatus();
-  return Dispatcher(services, hooks, request).Run();
+  return MutatingDispatcher(services, hooks, request).Run();
 }
 
 }  // namespace portcullis::webhook

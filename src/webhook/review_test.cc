@@ -125,7 +125,7 @@ TEST(VerifyReviewTest, TakesV1beta1AsItComes) {
             "ok");
 }
 
-base::Status Denial(std::string_view status_json, const Dialect& dialect = {}) {
+base::Status DenialOf(std::string_view status_json, const Dialect& dialect = {}) {
   json::Arena arena;
   return DenialStatus("w.x.y", *json::Parse(arena, status_json), dialect);
 }
@@ -148,7 +148,7 @@ TEST(DenialStatusTest, MapsCodesAndMessages) {
        "admission webhook \"w.x.y\" denied the request: no"},
   };
   for (const DenialCase& c : kCases) {
-    const base::Status status = Denial(c.status);
+    const base::Status status = DenialOf(c.status);
     EXPECT_EQ(status.http_code(), c.code) << c.status;
     EXPECT_EQ(status.reason_text(), c.reason) << c.status;
     EXPECT_EQ(status.message(), c.message) << c.status;
@@ -158,10 +158,10 @@ TEST(DenialStatusTest, MapsCodesAndMessages) {
 // Up to v1.14.
 TEST(DenialStatusTest, KeepsTheCodeWhereTheReleaseDid) {
   const Dialect dialect{.keeps_denial_codes = true};
-  EXPECT_EQ(Denial("null", dialect).http_code(), 500);
-  EXPECT_EQ(Denial(R"({"code":100})", dialect).http_code(), 500);
-  EXPECT_EQ(Denial(R"({"code":302})", dialect).http_code(), 302);
-  EXPECT_EQ(Denial(R"({"code":403})", dialect).http_code(), 403);
+  EXPECT_EQ(DenialOf("null", dialect).http_code(), 500);
+  EXPECT_EQ(DenialOf(R"({"code":100})", dialect).http_code(), 500);
+  EXPECT_EQ(DenialOf(R"({"code":302})", dialect).http_code(), 302);
+  EXPECT_EQ(DenialOf(R"({"code":403})", dialect).http_code(), 403);
 }
 
 TEST(EncodeReviewTest, WritesKubernetesOrder) {

@@ -15,7 +15,7 @@ namespace portcullis::webhook {
 namespace {
 
 constexpr std::string_view kVersion = "admission.k8s.io/v1alpha1";
-constexpr std::string_view kKind = "AdmissionReview";
+constexpr std::string_view kAlphaKind = "AdmissionReview";
 
 json::Value Triple(json::Arena& arena, std::string_view group, std::string_view version,
                    std::string_view last_name, std::string_view last) {
@@ -57,7 +57,7 @@ std::string EncodeReviewV1alpha1(const admission::Request& request, bool hides_n
   spec.Set("userInfo", api::UserInfoToJson(arena, request.user()));
   const json::Value status = json::MakeObject(arena, {{"allowed", json::Value::Bool(false)}});
   return json::ToString(json::ObjectBuilder(arena)
-                            .Set("kind", kKind)
+                            .Set("kind", kAlphaKind)
                             .Set("apiVersion", kVersion)
                             .Set("spec", spec.Build())
                             .Set("status", status)
@@ -76,10 +76,10 @@ base::Result<ReviewAnswer> DecodeReviewV1alpha1(json::Arena& arena, int http_sta
   if (kind == "Status" && input["status"].AsString() != "Success") {
     return base::BadRequest(std::string(input["message"].AsString()));
   }
-  if ((!kind.empty() && kind != kKind) || (!version.empty() && version != kVersion)) {
-    return base::BadRequest(base::StrCat("no kind ", base::GoQuote(kind.empty() ? kKind : kind),
-                                         " is registered for version ",
-                                         base::GoQuote(version.empty() ? kVersion : version)));
+  if ((!kind.empty() && kind != kAlphaKind) || (!version.empty() && version != kVersion)) {
+    return base::BadRequest(base::StrCat(
+        "no kind ", base::GoQuote(kind.empty() ? kAlphaKind : kind), " is registered for version ",
+        base::GoQuote(version.empty() ? kVersion : version)));
   }
   const json::Value review = TRY(DecodeStruct(arena, AdmissionReviewV1alpha1Shape(), all));
   ReviewAnswer answer;

@@ -46,9 +46,10 @@ struct SharedText {
   std::string text;
 };
 
-class Dispatcher {
+class ValidatingDispatcher {
  public:
-  Dispatcher(const Services& services, const HookSet& hooks, const admission::Request& request)
+  ValidatingDispatcher(const Services& services, const HookSet& hooks,
+                       const admission::Request& request)
       : services_(services),
         request_(request),
         matcher_(hooks, request, services),
@@ -327,7 +328,7 @@ class Dispatcher {
 base::Status DispatchValidating(const Services& services, const HookSet& hooks,
                                 const admission::Request& request) {
   if (hooks.hooks.empty()) return base::OkStatus();
-  return Dispatcher(services, hooks, request).Run();
+  return ValidatingDispatcher(services, hooks, request).Run();
 }
 
 }  // namespace portcullis::webhook

@@ -46,7 +46,7 @@ bool NamesResource(const std::vector<std::string>& patterns, std::string_view re
 }
 
 // The name as RuleIndex compares it.
-std::string_view NameOf(const Request& request) {
+std::string_view ComparedName(const Request& request) {
   if (!request.name().empty() || request.operation() != kCreate) return request.name();
   return request.object()["metadata"]["name"].AsString();
 }
@@ -79,7 +79,7 @@ std::string Lack(const Rule& rule, const Request& request,
   if (rule.scope == Scope::kCluster && namespaced) return "scope is Cluster";
   if (rule.scope == Scope::kNamespaced && !namespaced) return "scope is Namespaced";
   const auto& names = rule.resource_names;
-  const std::string_view name = NameOf(request);
+  const std::string_view name = ComparedName(request);
   if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
     return lacks("resourceNames", ListText(names), name);
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kConventions =
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
-std::string PathOf(const GroupVersion& gv) {
+std::string GroupPath(const GroupVersion& gv) {
   return base::StrCat("apis/", gv.group, "/", gv.version);
 }
 
@@ -57,7 +57,7 @@ void CustomDocument::AddSchemas(const ResourceInfo& info, Value props,
 
 void CustomDocument::AddPaths(const ResourceInfo& info, json::ObjectBuilder& paths) {
   const std::string root =
-      base::StrCat("/", PathOf(info.resource.group_version()), "/",
+      base::StrCat("/", GroupPath(info.resource.group_version()), "/",
                    info.namespaced ? "namespaces/{namespace}/" : "", info.resource.resource);
   json::ObjectBuilder collection(arena_);
   collection.Set("get", Operation(info, "list")).Set("post", Operation(info, "post"));

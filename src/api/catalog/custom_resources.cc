@@ -15,7 +15,7 @@ namespace {
 
 using json::Value;
 
-std::vector<std::string> Strings(Value list) {
+std::vector<std::string> Texts(Value list) {
   std::vector<std::string> strings;
   for (const Value& element : list.elements()) strings.emplace_back(element.AsString());
   return strings;
@@ -29,8 +29,8 @@ CustomNames NamesOf(Value names) {
   if (out.list_kind.empty()) out.list_kind = out.kind + "List";
   out.singular = names["singular"].AsString();
   if (out.singular.empty()) out.singular = base::ToLower(out.kind);
-  out.short_names = Strings(names["shortNames"]);
-  out.categories = Strings(names["categories"]);
+  out.short_names = Texts(names["shortNames"]);
+  out.categories = Texts(names["categories"]);
   return out;
 }
 

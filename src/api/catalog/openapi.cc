@@ -184,14 +184,14 @@ const schema::Field* InitializersOf(const Catalog& catalog) {
 
 // The document as a server with initializers has it: metadata has one field more.
 Value WithInitializers(json::Arena& arena, const Catalog& catalog, Value document, bool v3) {
-  constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+  constexpr std::string_view kMetadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
   const schema::Field* field = InitializersOf(catalog);
   const Value schemas = v3 ? document["components"]["schemas"] : document["definitions"];
-  if (field == nullptr || !schemas.Has(kObjectMeta)) return document;
+  if (field == nullptr || !schemas.Has(kMetadata)) return document;
   json::ObjectBuilder definitions(arena, schemas);
   const Value property = SchemaDocument(arena, v3).AddProperty(*field, definitions);
-  definitions.Set(kObjectMeta, json::SetPath(arena, schemas[kObjectMeta],
-                                             {"properties", field->name}, property));
+  definitions.Set(kMetadata,
+                  json::SetPath(arena, schemas[kMetadata], {"properties", field->name}, property));
   return v3 ? json::SetPath(arena, document, {"components", "schemas"}, definitions.Build())
             : json::With(arena, document, "definitions", definitions.Build());
 }

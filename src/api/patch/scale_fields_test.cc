@@ -16,8 +16,9 @@ const ReplicasPaths kPaths = {
     {"apps/v3", {}},
 };
 
-std::string Entry(std::string_view manager, std::string_view operation, std::string_view version,
-                  std::string_view spec, std::string_view more = "") {
+std::string ManagerEntry(std::string_view manager, std::string_view operation,
+                         std::string_view version, std::string_view spec,
+                         std::string_view more = "") {
   return std::string(R"({"manager":")")
       .append(manager)
       .append(R"(","operation":")")
@@ -40,30 +41,32 @@ constexpr std::string_view kReplicas = R"({"f:replicas":{}})";
 
 const Case kCases[] = {
     {"an update takes the field from an applier",
-     Entry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
-     Entry("s", "Update", "autoscaling/v1", kReplicas, kScale),
-     Entry("a", "Apply", "apps/v1", R"({"f:x":{}})") + "," +
-         Entry("s", "Update", "apps/v1", kReplicas, kScale)},
-    {"nothing is left of an entry without other fields", Entry("a", "Apply", "apps/v1", kReplicas),
-     Entry("s", "Update", "autoscaling/v1", kReplicas, kScale),
-     Entry("s", "Update", "apps/v1", kReplicas, kScale)},
+     ManagerEntry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
+     ManagerEntry("s", "Update", "autoscaling/v1", kReplicas, kScale),
+     ManagerEntry("a", "Apply", "apps/v1", R"({"f:x":{}})") + "," +
+         ManagerEntry("s", "Update", "apps/v1", kReplicas, kScale)},
+    {"nothing is left of an entry without other fields",
+     ManagerEntry("a", "Apply", "apps/v1", kReplicas),
+     ManagerEntry("s", "Update", "autoscaling/v1", kReplicas, kScale),
+     ManagerEntry("s", "Update", "apps/v1", kReplicas, kScale)},
     {"an applier keeps what it keeps in the scale",
-     Entry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
-     Entry("a", "Apply", "autoscaling/v1", kReplicas),
-     Entry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})")},
+     ManagerEntry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
+     ManagerEntry("a", "Apply", "autoscaling/v1", kReplicas),
+     ManagerEntry("a", "Apply", "apps/v1", R"({"f:replicas":{},"f:x":{}})")},
     {"the entry of an updater is split",
-     Entry("u", "Update", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
-     Entry("u", "Update", "autoscaling/v1", kReplicas),
-     Entry("u", "Update", "apps/v1", R"({"f:x":{}})") + "," +
-         Entry("u", "Update", "apps/v1", kReplicas)},
+     ManagerEntry("u", "Update", "apps/v1", R"({"f:replicas":{},"f:x":{}})"),
+     ManagerEntry("u", "Update", "autoscaling/v1", kReplicas),
+     ManagerEntry("u", "Update", "apps/v1", R"({"f:x":{}})") + "," +
+         ManagerEntry("u", "Update", "apps/v1", kReplicas)},
     {"other versions have other paths",
-     Entry("a", "Apply", "apps/v2", R"({"f:count":{},"f:x":{}})"), "",
-     Entry("a", "Apply", "apps/v2", R"({"f:x":{}})")},
-    {"a version without scale is left alone", Entry("a", "Apply", "apps/v3", kReplicas), "",
-     Entry("a", "Apply", "apps/v3", kReplicas)},
-    {"a version that is gone loses all", Entry("a", "Apply", "apps/v9", R"({"f:x":{}})"), "", ""},
+     ManagerEntry("a", "Apply", "apps/v2", R"({"f:count":{},"f:x":{}})"), "",
+     ManagerEntry("a", "Apply", "apps/v2", R"({"f:x":{}})")},
+    {"a version without scale is left alone", ManagerEntry("a", "Apply", "apps/v3", kReplicas), "",
+     ManagerEntry("a", "Apply", "apps/v3", kReplicas)},
+    {"a version that is gone loses all", ManagerEntry("a", "Apply", "apps/v9", R"({"f:x":{}})"), "",
+     ""},
     {"other fields of the scale do not count", "",
-     Entry("s", "Update", "autoscaling/v1", R"({"f:x":{}})", kScale), ""},
+     ManagerEntry("s", "Update", "autoscaling/v1", R"({"f:x":{}})", kScale), ""},
 };
 
 TEST(ScaleFields, GoBackToTheParent) {
@@ -85,9 +88,10 @@ TEST(ScaleFields, GoBackToTheParent) {
 TEST(ScaleFields, OfAParentAreThoseThatHoldReplicas) {
   json::Arena arena;
   const auto parent = json::Parse(
-      arena, "[" + Entry("a", "Apply", "apps/v1", kReplicas, R"(,"time":"2020-01-01T00:00:00Z")") +
-                 "," + Entry("b", "Update", "apps/v2", R"({"f:count":{}})") + "," +
-                 Entry("c", "Update", "apps/v1", R"({"f:x":{}})") + "]");
+      arena,
+      "[" + ManagerEntry("a", "Apply", "apps/v1", kReplicas, R"(,"time":"2020-01-01T00:00:00Z")") +
+          "," + ManagerEntry("b", "Update", "apps/v2", R"({"f:count":{}})") + "," +
+          ManagerEntry("c", "Update", "apps/v1", R"({"f:x":{}})") + "]");
   ASSERT_TRUE(parent.ok());
 
   const auto found = ScaleManagedFields(arena, *parent, kPaths);

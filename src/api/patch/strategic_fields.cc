@@ -13,7 +13,7 @@ namespace {
 
 base::Status Error(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
 
-std::string_view KindOf(const schema::Schema& schema) {
+std::string_view SchemaKind(const schema::Schema& schema) {
   switch (schema.kind) {
     case schema::Kind::kMap:
       return "map";
@@ -35,11 +35,13 @@ std::string_view KindOf(const schema::Schema& schema) {
 
 }  // namespace
 
-std::string_view KindOf(const GoType& type) { return type.pointer ? "ptr" : KindOf(*type.schema); }
+std::string_view KindOf(const GoType& type) {
+  return type.pointer ? "ptr" : SchemaKind(*type.schema);
+}
 
 base::Result<FieldRule> RuleOf(const GoType& parent, std::string_view name) {
   const schema::Schema& schema = *parent.schema;
-  if (const std::string_view kind = KindOf(schema); kind != "struct") {
+  if (const std::string_view kind = SchemaKind(schema); kind != "struct") {
     return Error(
         base::StrCat("merging an object in json but data type is not struct, instead is: ", kind));
   }

@@ -35,7 +35,7 @@ constexpr std::string_view kDeleteFromList = "$deleteFromPrimitiveList";
 constexpr std::string_view kElementOrder = "$setElementOrder";
 constexpr int kMaxDepth = 10000;
 
-base::Status Error(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
+base::Status BadPatch(std::string message) { return {base::Reason::kUnknown, std::move(message)}; }
 
 // Patches that are wrong in themselves.
 base::Status BadFormat(std::string_view of) {
@@ -48,12 +48,12 @@ std::string TypeText(Value value) {
 }
 
 base::Status NoMap(Value value) {
-  return Error(
+  return BadPatch(
       base::StrCat("expected a map[string]interface {}, but received a ", TypeText(value)));
 }
 
 base::Status NoList(Value value) {
-  return Error(base::StrCat("expected a []interface {}, but received a ", TypeText(value)));
+  return BadPatch(base::StrCat("expected a []interface {}, but received a ", TypeText(value)));
 }
 
 // Lists that are merged have elements of one type, which is no list.
@@ -68,8 +68,8 @@ base::Status CheckElementTypes(Value live, Value patch) {
                             base::StatusDetails{});
       }
       if (first->type() == element.type()) continue;
-      return Error(base::StrCat("list element types are not identical: [", GoValueText(live), " ",
-                                GoValueText(patch), "]"));
+      return BadPatch(base::StrCat("list element types are not identical: [", GoValueText(live),
+                                   " ", GoValueText(patch), "]"));
     }
   }
   return base::OkStatus();
@@ -83,12 +83,12 @@ std::string AsGoString(Value value) {
 }
 
 base::Status UnknownDirective(Value directive, Value map) {
-  return Error(
+  return BadPatch(
       base::StrCat("unknown patch type: ", AsGoString(directive), " in map: ", GoValueText(map)));
 }
 
 base::Status NoMergeKey(Value map, std::string_view key) {
-  return Error(
+  return BadPatch(
       base::StrCat("map: ", GoValueText(map), " does not contain declared merge key: ", key));
 }
 
@@ -339,7 +339,7 @@ base::Result<StrategicMerged> Merger::MergeElements(const FieldRule& rule, Value
     } else if (directive->AsString() == "replace") {
       replace = true;
     } else if (directive->AsString() == "merge") {
-      return Error("merging lists cannot yet be specified in the patch");
+      return BadPatch("merging lists cannot yet be specified in the patch");
     } else {
       return UnknownDirective(*directive, left[place]);
     }
@@ -378,7 +378,7 @@ base::Result<StrategicMerged> Merger::MergeList(const FieldRule& rule, Value liv
   TRY(CheckElementTypes(live, patch));
   if ((live.empty() ? patch[0] : live[0]).is_object()) {
     if (rule.merge_key.empty()) {
-      return Error(base::StrCat("cannot merge lists without merge key for ", KindOf(rule.type)));
+      return BadPatch(base::StrCat("cannot merge lists without merge key for ", KindOf(rule.type)));
     }
     return MergeElements(rule, live, patch, depth);
   }
@@ -421,8 +421,9 @@ base::Status CheckOrder(std::string_view merge_key, Value list, Value order) {
     if (SameElement(elements[next], wanted[place++], merge_key)) ++next;
   }
   if (next == elements.size() || place < wanted.size()) return base::OkStatus();
-  return Error(base::StrCat("The order in patch list:\n", GoValueText(list),
-                            "\n doesn't match $setElementOrder list:\n", GoValueText(order), "\n"));
+  return BadPatch(base::StrCat("The order in patch list:\n", GoValueText(list),
+                               "\n doesn't match $setElementOrder list:\n", GoValueText(order),
+                               "\n"));
 }
 
 // The elements of a list of maps can be looked up in an order.
@@ -432,7 +433,7 @@ base::Status CheckOrdered(const Values& list, Value order, std::string_view merg
     std::size_t place = 0;
     for (const Value& wanted : order.elements()) {
       if (!wanted.is_object()) {
-        return Error(base::StrCat("value for key ", std::to_string(place), " is not a map"));
+        return BadPatch(base::StrCat("value for key ", std::to_string(place), " is not a map"));
       }
       if (SameElement(element, wanted, merge_key)) break;
       ++place;
@@ -469,7 +470,7 @@ base::Status Merger::MergeOrdered(const GoType& type, MapDraft& out, MapDraft& l
   const Value none = Array({});
   const Value& before = live != nullptr ? *live : none;
   const Value& wanted = list != nullptr ? *list : none;
-  if (before.empty() && wanted.empty()) return Error("no elements in any of the given slices");
+  if (before.empty() && wanted.empty()) return BadPatch("no elements in any of the given slices");
   TRY(CheckElementTypes(before, wanted));
   if ((before.empty() ? wanted[0] : before[0]).is_object()) {
     for (const Value& element : order.value.elements()) TRY(CheckMergeKey(element, rule.merge_key));
@@ -522,7 +523,7 @@ base::Status Merger::MergeMember(const GoType& type, MapDraft& out, MapDraft& le
 
 base::Result<StrategicMerged> Merger::MergeMap(const GoType& type, Value object, Value patch,
                                                int depth) {
-  if (depth > kMaxDepth) return Error("exceeded max depth");
+  if (depth > kMaxDepth) return BadPatch("exceeded max depth");
   if (const Value* directive = patch.Find(kDirective)) {
     const std::string_view text = directive->AsString();
     if (text == "replace") {

@@ -13,8 +13,8 @@
 namespace portcullis::api::quota {
 namespace {
 
-constexpr std::string_view kNames[] = {"count/persistentvolumeclaims", "persistentvolumeclaims",
-                                       "requests.storage"};
+constexpr std::string_view kClaimNames[] = {"count/persistentvolumeclaims",
+                                            "persistentvolumeclaims", "requests.storage"};
 constexpr std::string_view kPerClassClaims = ".storageclass.storage.k8s.io/persistentvolumeclaims";
 constexpr std::string_view kPerClassStorage = ".storageclass.storage.k8s.io/requests.storage";
 
@@ -42,7 +42,8 @@ class Claims final : public Evaluator {
   }
 
   bool MatchesName(std::string_view name) const override {
-    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+    return std::find(std::begin(kClaimNames), std::end(kClaimNames), name) !=
+               std::end(kClaimNames) ||
            name.ends_with(kPerClassClaims) || name.ends_with(kPerClassStorage);
   }
 

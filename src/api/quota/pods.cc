@@ -15,7 +15,7 @@
 namespace portcullis::api::quota {
 namespace {
 
-constexpr std::string_view kNames[] = {
+constexpr std::string_view kPodNames[] = {
     "count/pods",
     "pods",
     "cpu",
@@ -128,7 +128,8 @@ class Pods final : public Evaluator {
   }
 
   bool MatchesName(std::string_view name) const override {
-    if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) return true;
+    if (std::find(std::begin(kPodNames), std::end(kPodNames), name) != std::end(kPodNames))
+      return true;
     if (name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")) return true;
     if (name.starts_with(kDevicePrefix)) return true;
     return name.starts_with("requests.") && !IsNative(name.substr(9));

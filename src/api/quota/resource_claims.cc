@@ -42,9 +42,9 @@ DevicesByClass DevicesOfRequest(json::Value request) {
   return out;
 }
 
-class Claims final : public Evaluator {
+class ResourceClaims final : public Evaluator {
  public:
-  explicit Claims(const EvaluatorOptions& options)
+  explicit ResourceClaims(const EvaluatorOptions& options)
       : lookup_(options.lookup),
         extended_(options.release.Has("ResourceQuotaCountsExtendedResourceClaims")) {}
 
@@ -118,7 +118,7 @@ class Claims final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<const Evaluator> MakeResourceClaimsEvaluator(const EvaluatorOptions& options) {
-  return std::make_unique<Claims>(options);
+  return std::make_unique<ResourceClaims>(options);
 }
 
 }  // namespace portcullis::api::quota

@@ -8,8 +8,8 @@
 namespace portcullis::api::quota {
 namespace {
 
-constexpr std::string_view kNames[] = {"count/services", "services", "services.nodeports",
-                                       "services.loadbalancers"};
+constexpr std::string_view kServiceNames[] = {"count/services", "services", "services.nodeports",
+                                              "services.loadbalancers"};
 
 // Ports of a load balancer that take a node port.
 std::int64_t LoadBalancerNodePorts(json::Value spec) {
@@ -29,7 +29,8 @@ class Services final : public Evaluator {
   }
 
   bool MatchesName(std::string_view name) const override {
-    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+    return std::find(std::begin(kServiceNames), std::end(kServiceNames), name) !=
+           std::end(kServiceNames);
   }
 
   Resources Usage(json::Value service) const override {

@@ -41,20 +41,20 @@ class MergeDuplicatesTest : public ::testing::Test {
 };
 std::shared_ptr<const catalog::Catalog>* MergeDuplicatesTest::catalog_ = nullptr;
 
-const GroupVersionKind kConfigMap{"", "v1", "ConfigMap"};
+const GroupVersionKind kMap{"", "v1", "ConfigMap"};
 
 TEST_F(MergeDuplicatesTest, MapsAreMergedAndTheirEntriesReplaced) {
-  EXPECT_EQ(Merge(kConfigMap, R"({"data":{"a":"1","b":"1"},"data":{"a":"2"}})"),
+  EXPECT_EQ(Merge(kMap, R"({"data":{"a":"1","b":"1"},"data":{"a":"2"}})"),
             R"({"data":{"a":"2","b":"1"}})");
-  EXPECT_EQ(Merge(kConfigMap, R"({"data":{"a":"1"},"data":null,"data":{"b":"2"}})"),
+  EXPECT_EQ(Merge(kMap, R"({"data":{"a":"1"},"data":null,"data":{"b":"2"}})"),
             R"({"data":{"b":"2"}})");
-  EXPECT_EQ(Merge(kConfigMap, R"({"data":{"a":"1"},"data":null})"), R"({"data":null})");
+  EXPECT_EQ(Merge(kMap, R"({"data":{"a":"1"},"data":null})"), R"({"data":null})");
 }
 
 TEST_F(MergeDuplicatesTest, NullClearsPointersAndLeavesStructsAndScalars) {
-  EXPECT_EQ(Merge(kConfigMap, R"({"metadata":{"name":"a","name":null},"metadata":null})"),
+  EXPECT_EQ(Merge(kMap, R"({"metadata":{"name":"a","name":null},"metadata":null})"),
             R"({"metadata":{"name":"a"}})");
-  EXPECT_EQ(Merge(kConfigMap, R"({"immutable":true,"immutable":null})"), R"({"immutable":null})");
+  EXPECT_EQ(Merge(kMap, R"({"immutable":true,"immutable":null})"), R"({"immutable":null})");
   EXPECT_EQ(Spec(R"("securityContext":{"runAsUser":1},"securityContext":null,)"
                  R"("securityContext":{"runAsGroup":2})"),
             R"("securityContext":{"runAsGroup":2})");
@@ -81,8 +81,8 @@ TEST_F(MergeDuplicatesTest, AReplacedValueOfTheWrongTypeIsStillAnError) {
 }
 
 TEST_F(MergeDuplicatesTest, ReportsInTheOrderOfTheTextAndEachPlaceOnce) {
-  Merge(kConfigMap, R"({"zoo":{"a":1,"a":2},"metadata":{"name":"a","name":"b","moo":1,"name":"c"},)"
-                    R"("zoo":2,"data":{"x":"1","x":"2"}})");
+  Merge(kMap, R"({"zoo":{"a":1,"a":2},"metadata":{"name":"a","name":"b","moo":1,"name":"c"},)"
+              R"("zoo":2,"data":{"x":"1","x":"2"}})");
   EXPECT_EQ(strict_, (std::vector<std::string>{
                          "unknown field \"zoo\"", "duplicate field \"metadata.name\"",
                          "unknown field \"metadata.moo\"", "duplicate field \"data.x\""}));

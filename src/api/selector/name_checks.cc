@@ -17,7 +17,7 @@ bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); 
 bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 
 // Labels and their keys are measured in bytes, names in characters: the same to all that are valid.
-std::string TooLong(std::size_t limit, std::string_view unit) {
+std::string TooLongText(std::size_t limit, std::string_view unit) {
   return base::StrCat("must be no more than ", std::to_string(limit), " ", unit);
 }
 
@@ -67,7 +67,7 @@ std::vector<std::string> IsQualifiedName(std::string_view key) {
       errors.emplace_back("prefix part must be non-empty");
     } else {
       if (parts[0].size() > kSubdomainLength) {
-        errors.push_back("prefix part " + TooLong(kSubdomainLength, "bytes"));
+        errors.push_back("prefix part " + TooLongText(kSubdomainLength, "bytes"));
       }
       if (!IsSubdomainShaped(parts[0])) {
         errors.push_back("prefix part " + IsDns1123Subdomain(parts[0]).back());
@@ -78,7 +78,7 @@ std::vector<std::string> IsQualifiedName(std::string_view key) {
   if (name.empty()) {
     errors.emplace_back("name part must be non-empty");
   } else if (name.size() > kLabelLength) {
-    errors.push_back("name part " + TooLong(kLabelLength, "bytes"));
+    errors.push_back("name part " + TooLongText(kLabelLength, "bytes"));
   }
   if (!IsNameShaped(name)) errors.push_back(base::StrCat("name part ", kNameText));
   return errors;
@@ -86,7 +86,7 @@ std::vector<std::string> IsQualifiedName(std::string_view key) {
 
 std::vector<std::string> IsValidLabelValue(std::string_view value) {
   std::vector<std::string> errors;
-  if (value.size() > kLabelLength) errors.push_back(TooLong(kLabelLength, "bytes"));
+  if (value.size() > kLabelLength) errors.push_back(TooLongText(kLabelLength, "bytes"));
   if (!value.empty() && !IsNameShaped(value)) {
     errors.emplace_back(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
@@ -99,7 +99,7 @@ std::vector<std::string> IsValidLabelValue(std::string_view value) {
 
 std::vector<std::string> IsDns1123Label(std::string_view name) {
   std::vector<std::string> errors;
-  if (name.size() > kLabelLength) errors.push_back(TooLong(kLabelLength, "characters"));
+  if (name.size() > kLabelLength) errors.push_back(TooLongText(kLabelLength, "characters"));
   if (IsLabelShaped(name)) return errors;
   if (IsSubdomainShaped(name)) {
     errors.emplace_back("must not contain dots");
@@ -114,7 +114,7 @@ std::vector<std::string> IsDns1123Label(std::string_view name) {
 
 std::vector<std::string> IsDns1123Subdomain(std::string_view name) {
   std::vector<std::string> errors;
-  if (name.size() > kSubdomainLength) errors.push_back(TooLong(kSubdomainLength, "characters"));
+  if (name.size() > kSubdomainLength) errors.push_back(TooLongText(kSubdomainLength, "characters"));
   if (!IsSubdomainShaped(name)) {
     errors.emplace_back(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -127,7 +127,7 @@ std::vector<std::string> IsDns1123Subdomain(std::string_view name) {
 
 std::vector<std::string> IsDns1035Label(std::string_view name) {
   std::vector<std::string> errors;
-  if (name.size() > kLabelLength) errors.push_back(TooLong(kLabelLength, "characters"));
+  if (name.size() > kLabelLength) errors.push_back(TooLongText(kLabelLength, "characters"));
   if (!IsLabelShaped(name) || name[0] < 'a' || name[0] > 'z') {
     errors.emplace_back(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "

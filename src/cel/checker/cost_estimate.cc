@@ -34,7 +34,7 @@ struct Known {
   std::optional<EntrySize> entries;
 };
 
-struct Local {
+struct EstimatedLocal {
   std::string_view name;
   Path path;
   std::optional<Range> size;
@@ -143,18 +143,18 @@ class Estimator {
 
   Known& Of(const Expr* e) { return known_[static_cast<std::size_t>(e->id)]; }
 
-  const Local* FindLocal(std::string_view name) const {
+  const EstimatedLocal* FindLocal(std::string_view name) const {
     for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
       if (local->name == name) return &*local;
     }
     return nullptr;
   }
-  const Local* LocalOf(const Expr* e) const {
+  const EstimatedLocal* LocalOf(const Expr* e) const {
     return e->kind == ExprKind::kIdent && !e->resolved ? FindLocal(e->name) : nullptr;
   }
 
   Path PathOf(const Expr* e) {
-    if (const Local* local = LocalOf(e)) return local->path;
+    if (const EstimatedLocal* local = LocalOf(e)) return local->path;
     return Of(e).path;
   }
 
@@ -171,14 +171,14 @@ class Estimator {
       return asked;
     }
     if (IsScalar(e->type)) return kOne;
-    if (const Local* local = LocalOf(e)) return local->size;
+    if (const EstimatedLocal* local = LocalOf(e)) return local->size;
     return std::nullopt;
   }
   Range SizeOrUnknown(const Expr* e) { return Size(e).value_or(kUnknownSize); }
 
   std::optional<EntrySize> Entries(const Expr* e) {
     if (Of(e).entries) return Of(e).entries;
-    if (const Local* local = LocalOf(e)) return local->entries;
+    if (const EstimatedLocal* local = LocalOf(e)) return local->entries;
     return std::nullopt;
   }
 
@@ -190,7 +190,7 @@ class Estimator {
   }
 
   Range Ident(const Expr* e) {
-    const Local* local = LocalOf(e);
+    const EstimatedLocal* local = LocalOf(e);
     Of(e).path = local ? local->path : Path{e->name};
     return kOne;
   }
@@ -374,7 +374,7 @@ class Estimator {
   const Environment& environment_;
   const SizeEstimator& sizes_;
   std::vector<Known> known_;
-  std::vector<Local> locals_;
+  std::vector<EstimatedLocal> locals_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace portcullis::cel {
 namespace {
 
-struct Row {
+struct CostRow {
   const char* expression;
   const char* variables;  // name:type;…
   const char* sizes;      // path=most;…
@@ -37,7 +37,7 @@ class Sizes final : public SizeEstimator {
 };
 
 TEST(CostEstimateTest, FollowsTheModel) {
-  const Row rows[] = {
+  const CostRow rows[] = {
       {R"(input)", "input:list(int)", "", {1, 1}},
       {R"(input['key'])", "input:map(string, string)", "", {2, 2}},
       {R"(has(input.testAttr.nestedAttr))", "input:map(string, map(string, string))", "", {2, 2}},
@@ -136,7 +136,7 @@ TEST(CostEstimateTest, FollowsTheModel) {
        "v:map(string, timestamp)",
        "",
        {6, 6}}};
-  for (const Row& row : rows) {
+  for (const CostRow& row : rows) {
     EnvironmentBuilder builder;
     builder.AddLibrary(kListsLibrary);
     for (const std::string_view variable : base::Split(row.variables, ';')) {

@@ -8,14 +8,14 @@
 namespace portcullis::cel {
 namespace {
 
-struct Row {
+struct CostRow {
   const char* expression;
   std::uint64_t cost;
 };
 
 TEST(CostTest, CountsUnfoldedExpressions) {
   testing::Fixture fixture(/*fold=*/false);
-  const Row rows[] = {
+  const CostRow rows[] = {
       {"[1, 2].all(i, v, v > 0)", 21},
       {"[1, 2].exists(i, v, v > 0)", 20},
       {"[1, 2].existsOne(i, v, v > 0)", 20},
@@ -41,13 +41,13 @@ TEST(CostTest, CountsUnfoldedExpressions) {
       {"[1,2,3].all(i, i in [1,2,3].map(j, j + j))", 86},
       {"sets.equivalent([1, 2, 3], [3, 2, 1])", 39},
   };
-  for (const Row& row : rows)
+  for (const CostRow& row : rows)
     EXPECT_EQ(fixture.Run(row.expression).cost, row.cost) << row.expression;
 }
 
 TEST(CostTest, CountsFoldedExpressions) {
   testing::Fixture fixture;
-  const Row rows[] = {
+  const CostRow rows[] = {
       {"object.metadata.name", 3},
       {"has(object.metadata)", 1},
       {"has(object.metadata.name)", 2},
@@ -69,7 +69,7 @@ TEST(CostTest, CountsFoldedExpressions) {
       {"object.?metadata.?nope.orValue('a')", 2},
       {"[3, 1, 2].sortBy(e, e)", 71},
   };
-  for (const Row& row : rows)
+  for (const CostRow& row : rows)
     EXPECT_EQ(fixture.Run(row.expression).cost, row.cost) << row.expression;
 }
 

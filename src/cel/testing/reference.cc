@@ -15,7 +15,7 @@
 namespace portcullis::cel::testing {
 namespace {
 
-bool IsConditional(const Expr* e) {
+bool DecidesBranch(const Expr* e) {
   return e->kind == ExprKind::kCall && e->name == op::kConditional;
 }
 bool IsIndex(const Expr* e) {
@@ -136,7 +136,7 @@ class Interpreter {
       value = Variable(root);
     } else {
       value = Eval(root);
-      if (IsConditional(root)) own = false;
+      if (DecidesBranch(root)) own = false;
     }
     const bool test_only = e->test_only;
     bool optional = false;
@@ -203,7 +203,7 @@ class Interpreter {
   Value Call(const Expr* e) {
     if (e->name == op::kAnd) return Logical(e, false);
     if (e->name == op::kOr) return Logical(e, true);
-    if (IsConditional(e)) {
+    if (DecidesBranch(e)) {
       const Value condition = Eval(e->args[0]);
       if (condition.is_true()) return Branch(e->args[1]);
       if (condition.is_false()) return Branch(e->args[2]);

@@ -110,7 +110,7 @@ bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expecte
          claimed == GroupVersionKind{"policy", "v1beta1", "Eviction"};
 }
 
-bool IsCustom(const Operation& op, const GroupVersionKind& kind) {
+bool IsCustomKind(const Operation& op, const GroupVersionKind& kind) {
   const ResourceInfo* resource = op.catalog->FindKind(kind);
   return resource != nullptr && resource->custom;
 }
@@ -304,7 +304,7 @@ base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind
   const auto failed = [&](std::string_view error) {
     return CannotBeHandled(claimed->kind, claimed->version, kind, error);
   };
-  if (IsCustom(op, kind)) {
+  if (IsCustomKind(op, kind)) {
     if (!body->range_error.empty()) return failed(body->range_error);
     const json::Value object = Untyped(op.arena, *body);
     TRY(CheckCustomKind(kind, object, bytes, validation));

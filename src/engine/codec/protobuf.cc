@@ -476,7 +476,7 @@ class Reader {
   json::Arena& arena_;
 };
 
-base::Status ReadTypeMeta(std::string_view bytes, ProtobufEnvelope& envelope) {
+base::Status ReadEnvelopeType(std::string_view bytes, ProtobufEnvelope& envelope) {
   Wire wire(bytes);
   while (!wire.done()) {
     Part part;
@@ -512,7 +512,7 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
       continue;
     }
     TRY(ReadContent(wire, kBytes, kNames[part.number - 1], part));
-    if (part.number == 1) TRY(ReadTypeMeta(part.bytes, envelope));
+    if (part.number == 1) TRY(ReadEnvelopeType(part.bytes, envelope));
     if (part.number == 2) envelope.raw = part.bytes;
   }
   return envelope;

@@ -22,7 +22,7 @@ std::string Bytes(int number, std::string_view content) {
 std::string Number(int number, int value) {
   return {static_cast<char>(number << 3), static_cast<char>(value)};
 }
-std::string Body(std::string_view version, std::string_view kind, std::string_view raw) {
+std::string EnvelopeOf(std::string_view version, std::string_view kind, std::string_view raw) {
   return std::string("k8s\0", 4) + Bytes(1, Bytes(1, version) + Bytes(2, kind)) + Bytes(2, raw);
 }
 
@@ -46,7 +46,7 @@ std::string Json(const std::string& body) {
 TEST(Protobuf, ReadsAnObjectWithMaps) {
   const std::string raw = Bytes(1, Bytes(1, "a")) + Bytes(2, Bytes(1, "x") + Bytes(2, "1"));
 
-  EXPECT_EQ(Json(Body("v1", "ConfigMap", raw)),
+  EXPECT_EQ(Json(EnvelopeOf("v1", "ConfigMap", raw)),
             R"({"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}})");
 }
 
@@ -58,8 +58,8 @@ TEST(Protobuf, ReadsWhatKubernetesHasDropped) {
       Bytes(1, "a") + "\x82\x01" + static_cast<char>(pending.size()) + pending;
   const std::string version = "admissionregistration.k8s.io/v1alpha1";
   const std::string initializers =
-      Body(version, "InitializerConfiguration",
-           Bytes(1, metadata) + Bytes(2, Bytes(1, "a.b.c") + Bytes(2, rule)));
+      EnvelopeOf(version, "InitializerConfiguration",
+                 Bytes(1, metadata) + Bytes(2, Bytes(1, "a.b.c") + Bytes(2, rule)));
   EXPECT_EQ(
       Json(initializers),
       R"({"apiVersion":"admissionregistration.k8s.io/v1alpha1","initializers":[{"name":"a.b.c",)"
@@ -70,7 +70,7 @@ TEST(Protobuf, ReadsWhatKubernetesHasDropped) {
                            Bytes(2, Bytes(1, Bytes(1, "ns") + Bytes(2, "svc")) + Bytes(2, "CA")) +
                            Bytes(3, Bytes(1, "CREATE") + Bytes(2, rule)) + Bytes(4, "Fail");
   EXPECT_EQ(
-      Json(Body(version, "ExternalAdmissionHookConfiguration", Bytes(2, hook))),
+      Json(EnvelopeOf(version, "ExternalAdmissionHookConfiguration", Bytes(2, hook))),
       R"({"apiVersion":"admissionregistration.k8s.io/v1alpha1","externalAdmissionHooks":)"
       R"([{"clientConfig":{"caBundle":"Q0E=","service":{"name":"svc","namespace":"ns"}},)"
       R"("failurePolicy":"Fail","name":"a.b.c","rules":[{"apiGroups":[""],"apiVersions":["v1"],)"
@@ -79,7 +79,7 @@ TEST(Protobuf, ReadsWhatKubernetesHasDropped) {
   const std::string spec = Number(1, 1) + Bytes(10, Bytes(1, "RunAsAny")) +
                            Bytes(11, Bytes(1, "MustRunAs") + Bytes(2, Number(1, 7) + Number(2, 9)));
   EXPECT_EQ(
-      Json(Body("policy/v1beta1", "PodSecurityPolicy", Bytes(2, spec))),
+      Json(EnvelopeOf("policy/v1beta1", "PodSecurityPolicy", Bytes(2, spec))),
       R"({"apiVersion":"policy/v1beta1","kind":"PodSecurityPolicy","spec":{"privileged":true,)"
       R"("runAsUser":{"ranges":[{"max":9,"min":7}],"rule":"MustRunAs"},"seLinux":)"
       R"({"rule":"RunAsAny"}}})");
@@ -106,7 +106,7 @@ TEST(Protobuf, ReadsNestedMessagesQuantitiesAndPorts) {
   const std::string container = Bytes(1, "c") + Bytes(8, resources);
   const std::string raw = Bytes(2, Bytes(2, container) + Number(4, 7));
 
-  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+  EXPECT_EQ(Json(EnvelopeOf("v1", "Pod", raw)),
             R"({"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"c","resources":)"
             R"({"requests":{"cpu":"100m"}}}],"terminationGracePeriodSeconds":7}})");
 }
@@ -115,14 +115,15 @@ TEST(Protobuf, MembersOfInlineMessagesBelongToTheObjectAround) {
   const std::string volume = Bytes(1, "v") + Bytes(2, Bytes(2, ""));
   const std::string raw = Bytes(2, Bytes(1, volume));
 
-  EXPECT_EQ(Json(Body("v1", "Pod", raw)),
+  EXPECT_EQ(Json(EnvelopeOf("v1", "Pod", raw)),
             R"({"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"emptyDir":{},"name":"v"}]}})");
 }
 
 // A CustomResourceDefinition whose only version has this schema.
 std::string Definition(std::string_view schema) {
   const std::string version = Bytes(1, "v1") + Bytes(4, Bytes(1, schema));
-  return Body("apiextensions.k8s.io/v1", "CustomResourceDefinition", Bytes(2, Bytes(7, version)));
+  return EnvelopeOf("apiextensions.k8s.io/v1", "CustomResourceDefinition",
+                    Bytes(2, Bytes(7, version)));
 }
 std::string SchemaIn(const std::string& body) {
   json::Arena arena;
@@ -210,11 +211,13 @@ TEST(Protobuf, RefusesWhatIsNoProtobuf) {
   EXPECT_EQ(Json(""), "empty data");
   EXPECT_EQ(Json(std::string("k8s\0", 4)), "empty body");
   EXPECT_EQ(Json(std::string("k8s\0", 4) + "\x0a\x7f"), "unexpected EOF");
-  EXPECT_EQ(Json(Body("v1", "Nonsense", "x")), R"({"apiVersion":"v1","kind":"Nonsense"})");
+  EXPECT_EQ(Json(EnvelopeOf("v1", "Nonsense", "x")), R"({"apiVersion":"v1","kind":"Nonsense"})");
 }
 
 TEST(Protobuf, ErrorsAreThoseOfGosDecoders) {
-  const auto config_map = [](const std::string& raw) { return Json(Body("v1", "ConfigMap", raw)); };
+  const auto config_map = [](const std::string& raw) {
+    return Json(EnvelopeOf("v1", "ConfigMap", raw));
+  };
   EXPECT_EQ(config_map(std::string(1, '\0')), "proto: ConfigMap: illegal tag 0 (wire type 0)");
   EXPECT_EQ(config_map("\x0c"), "proto: ConfigMap: wiretype end group for non-group");
   EXPECT_EQ(config_map(Number(1, 1)), "proto: wrong wireType = 0 for field ObjectMeta");
@@ -227,7 +230,7 @@ TEST(Protobuf, ErrorsAreThoseOfGosDecoders) {
 
 TEST(Protobuf, NumbersOfAListMayBePacked) {
   const std::string context = Bytes(4, "\x01\x02");
-  EXPECT_EQ(Json(Body("v1", "Pod", Bytes(2, Bytes(14, context)))),
+  EXPECT_EQ(Json(EnvelopeOf("v1", "Pod", Bytes(2, Bytes(14, context)))),
             R"({"apiVersion":"v1","kind":"Pod","spec":{"securityContext":{"supplementalGroups":)"
             R"([1,2]}}})");
 }
@@ -235,11 +238,11 @@ TEST(Protobuf, NumbersOfAListMayBePacked) {
 TEST(Protobuf, PartsOfAMessageAreMerged) {
   const std::string first = Bytes(1, Bytes(1, "a") + Bytes(11, Bytes(1, "x") + Bytes(2, "1")));
   const std::string second = Bytes(1, Bytes(11, Bytes(1, "y") + Bytes(2, "2")));
-  EXPECT_EQ(Json(Body("v1", "ConfigMap", first + second)),
+  EXPECT_EQ(Json(EnvelopeOf("v1", "ConfigMap", first + second)),
             R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"x":"1","y":"2"},)"
             R"("name":"a"}})");
   const auto port = [](const std::string& parts) {
-    return Json(Body("v1", "Service", Bytes(2, Bytes(1, parts))));
+    return Json(EnvelopeOf("v1", "Service", Bytes(2, Bytes(1, parts))));
   };
   constexpr std::string_view kPort = R"({"apiVersion":"v1","kind":"Service","spec":{"ports":)";
   EXPECT_EQ(port(Bytes(4, Number(1, 1) + Number(2, 7)) + Bytes(4, Bytes(3, "http"))),

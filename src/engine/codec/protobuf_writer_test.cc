@@ -42,7 +42,7 @@ std::string Written(json::Value object) {
 }
 
 // A body as JSON, to show how two of them differ.
-std::string Shown(std::string_view body) {
+std::string ShownBody(std::string_view body) {
   json::Arena arena;
   const auto value = Read(arena, body);
   if (!value.ok()) return value.status().message();
@@ -84,7 +84,7 @@ TEST(ProtobufWriter, WritesEveryKindAsKubernetesTypesDo) {
     const std::string written = Written(*object);
     if (written == fact.body) continue;
     ADD_FAILURE() << fact.json.substr(0, 80) << "\n" << written.size() << " " << fact.body.size();
-    EXPECT_EQ(Shown(written), Shown(fact.body));
+    EXPECT_EQ(ShownBody(written), ShownBody(fact.body));
   }
 }
 

@@ -20,7 +20,7 @@ namespace portcullis::engine {
 namespace {
 
 constexpr std::size_t kMaxDisruptedPods = 2000;
-constexpr int kRetries = 20;
+constexpr int kEvictionRetries = 20;
 constexpr std::string_view kCondition = "DisruptionAllowed";
 
 // The request and the options in its body agree about whether anything is to happen.
@@ -342,7 +342,7 @@ class Eviction final : public Execution {
     const bool raced = !status.ok() && binds_ && status.reason() == base::Reason::kConflict;
     if (raced && !unready_under_.empty()) {
       end_ = StillProcessed(unready_under_);
-    } else if (raced && rounds_++ < kRetries) {
+    } else if (raced && rounds_++ < kEvictionRetries) {
       Enter(Step::kJudge);
     } else {
       end_ = std::move(status);
@@ -352,7 +352,7 @@ class Eviction final : public Execution {
   // Of the commit of a budget or a mark: nothing if it is tried again.
   std::optional<base::Status> Failed(base::Status status) {
     if (status.reason() != base::Reason::kConflict) return status;
-    const bool is_last = tries_++ == kRetries;
+    const bool is_last = tries_++ == kEvictionRetries;
     if (step_ == Step::kMark) return is_last ? std::optional(std::move(status)) : std::nullopt;
     const std::string name(budget_->name());
     if (is_last) {

@@ -24,7 +24,7 @@ namespace {
 
 // What a custom resource without replicas is shown to have while it is being scaled.
 constexpr std::int64_t kNoReplicas = -2147483648;
-constexpr int kRetries = 100;
+constexpr int kScaleRetries = 100;
 
 // ".spec.replicas" as the names on the way.
 std::vector<std::string_view> PathNames(std::string_view path) {
@@ -124,11 +124,11 @@ bool IsWithoutReplicas(const api::catalog::ResourceInfo& resource, json::Value o
   return resource.custom && At(object, ReplicasPath(resource)).is_null();
 }
 
-using Transform = std::function<base::Result<json::Value>(json::Value live)>;
+using ScaleChange = std::function<base::Result<json::Value>(json::Value live)>;
 
 // What is asked of a scale.
 struct ScaleSpec {
-  Transform transform;
+  ScaleChange transform;
   std::string_view uid;      // of the object that is meant, if the body of a PUT says so
   bool track_fields = true;  // false: `transform` has done it (apply)
 };
@@ -153,7 +153,7 @@ class ScaleUpdate final : public Execution {
   void Committed(base::Result<store::ObjectPtr> stored) override {
     if (stored.ok()) {
       scale_.emplace(Shown(*stored));
-    } else if (stored.status().reason() != base::Reason::kConflict || tries_++ == kRetries) {
+    } else if (stored.status().reason() != base::Reason::kConflict || tries_++ == kScaleRetries) {
       scale_.emplace(std::move(stored).status());
     }
   }

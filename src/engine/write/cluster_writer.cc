@@ -29,7 +29,7 @@ api::UserInfo ServerUser() {
   return user;
 }
 
-store::Key KeyOf(const api::catalog::ResourceInfo& resource, json::Value object) {
+store::Key KeyOfObject(const api::catalog::ResourceInfo& resource, json::Value object) {
   return {resource.storage_kind.group, resource.resource.resource,
           resource.namespaced ? object["metadata"]["namespace"].AsString() : std::string_view(),
           object["metadata"]["name"].AsString()};
@@ -182,7 +182,7 @@ base::Status EnsureObject(const World& world, json::Value object) {
     return base::InternalError(
         base::StrCat("no resource for the kind ", object["kind"].AsString()));
   }
-  if (world.store->Get(KeyOf(*resource, object)) != nullptr) return base::OkStatus();
+  if (world.store->Get(KeyOfObject(*resource, object)) != nullptr) return base::OkStatus();
   const auto created = CreateAs(world, catalog, *resource, object);
   if (created.ok() || created.status().reason() == base::Reason::kAlreadyExists) {
     return base::OkStatus();

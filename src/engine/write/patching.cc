@@ -135,17 +135,17 @@ json::Value InOrderWhereVisited(json::Arena& arena, json::Value value, const Vis
 }
 
 // Numbers that a patch brought are quoted as they were written: infinity is what is printed so.
-json::Value AsWritten(json::Arena& arena, json::Value value) {
+json::Value AsQuoted(json::Arena& arena, json::Value value) {
   if (value.is_double() && !value.NumberLiteral().empty()) {
     return json::NumberFromLiteral(arena, HUGE_VAL, value.NumberLiteral());
   }
   if (value.is_array()) {
-    return json::EditElements(
-        arena, value, [&](const json::Value& element) { return AsWritten(arena, element); });
+    return json::EditElements(arena, value,
+                              [&](const json::Value& element) { return AsQuoted(arena, element); });
   }
   if (!value.is_object()) return value;
   std::vector<json::Member> members(value.members().begin(), value.members().end());
-  for (json::Member& member : members) member.value = AsWritten(arena, member.value);
+  for (json::Member& member : members) member.value = AsQuoted(arena, member.value);
   return json::MakeObject(arena, members);
 }
 
@@ -169,12 +169,12 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
   const Visited visited = VisitedBy(patched.operations, merged);
   json::Value quoted = InOrderWhereVisited(op.arena, merged, visited);
-  if (!custom) quoted = AsWritten(op.arena, quoted);
+  if (!custom) quoted = AsQuoted(op.arena, quoted);
   return json::ToString(quoted, plain);
 }
 
-base::Result<json::Value> Finish(Operation& op, const PatchTarget& target,
-                                 FieldValidation validation, Patched patched) {
+base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
+                                      FieldValidation validation, Patched patched) {
   const bool custom = op.resource->custom && target.kind == op.resource->kind;
   const auto does_not_fit = [&](const base::Status& why) {
     return PatchedInvalid(patched.strategic ? api::patch::GoValueText(*patched.strategic)
@@ -335,12 +335,12 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                     range_error](json::Value live) -> base::Result<json::Value> {
     auto patched = json::ApplyPatch(op.arena, live, patch, options);
     if (!patched.ok()) return Rejected();
-    return Finish(op, target, validation,
-                  {.object = *patched,
-                   .repeats_keys = options.repeats_keys,
-                   .strict_errors = strict_errors,
-                   .range_error = range_error,
-                   .operations = patch});
+    return FinishPatch(op, target, validation,
+                       {.object = *patched,
+                        .repeats_keys = options.repeats_keys,
+                        .strict_errors = strict_errors,
+                        .range_error = range_error,
+                        .operations = patch});
   });
 }
 
@@ -375,11 +375,11 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
                     range_error](json::Value live) -> base::Result<json::Value> {
     auto patched = json::MergePatch(op.arena, live, patch);
     if (!patched.ok()) return base::BadRequest(patched.status().message());
-    return Finish(op, target, validation,
-                  {.object = *patched,
-                   .strict_errors = strict_errors,
-                   .range_error = range_error,
-                   .merged = patch});
+    return FinishPatch(op, target, validation,
+                       {.object = *patched,
+                        .strict_errors = strict_errors,
+                        .range_error = range_error,
+                        .merged = patch});
   });
 }
 
@@ -398,7 +398,7 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
                     strict_errors](json::Value live) -> base::Result<json::Value> {
     const api::patch::StrategicMerged merged =
         TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
-    return Finish(
+    return FinishPatch(
         op, target, validation,
         {.object = merged.object, .strict_errors = strict_errors, .strategic = merged.patch});
   });
@@ -488,7 +488,8 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
                                        applied["metadata"]["managedFields"]);
       }
     }
-    const json::Value made = TRY(Finish(op, target, FieldValidation::kIgnore, std::move(patched)));
+    const json::Value made =
+        TRY(FinishPatch(op, target, FieldValidation::kIgnore, std::move(patched)));
     const std::string_view uid = made["metadata"]["uid"].AsString();
     if (!live.is_null() || uid.empty()) return made;
     return api::ConflictStatus(op.group_resource(), op.name,

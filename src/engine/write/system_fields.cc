@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxNameLength = 63;
 constexpr std::size_t kSuffixLength = 5;
 
-const api::schema::Schema* SchemaOf(const Operation& op) { return op.resource->schema; }
+const api::schema::Schema* OwnSchema(const Operation& op) { return op.resource->schema; }
 
 // What Kubernetes finds wrong with entries before it looks at their sets.
 base::Status CheckEntries(json::Value entries) {
@@ -212,7 +212,7 @@ FieldWriter::FieldWriter(Operation& op, std::string_view manager, const api::Gro
 
 json::Value TrackFields(Operation& op, json::Value live, json::Value next,
                         std::string_view manager) {
-  const api::schema::Schema* schema = SchemaOf(op);
+  const api::schema::Schema* schema = OwnSchema(op);
   if (schema == nullptr) return next;
   const FieldWriter by(op, manager, op.resource->kind);
   if (live.is_null()) live = EmptyObject(op.arena, *op.resource);
@@ -236,7 +236,7 @@ json::Value KeepTimes(Operation& op, json::Value object, json::Value live) {
 
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
   // Mostly managedFields are still what TrackFields made.
-  if (SchemaOf(op) != nullptr &&
+  if (OwnSchema(op) != nullptr &&
       object["metadata"]["managedFields"].IsSameAs(before["metadata"]["managedFields"])) {
     return object;
   }

@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::string_view kOperations[] = {"CREATE", "UPDATE", "DELETE"};
 
-Spot SpotOf(const LintFacts& facts, const PolicyFact& policy) {
+Spot TrialSpot(const LintFacts& facts, const PolicyFact& policy) {
   const json::Value binding =
       policy.bindings.empty() ? json::Value() : policy.bindings.front()->object;
   return SpotOf(facts.arena(), facts.manifests(),
-                {policy.spec()["matchConstraints"], binding["spec"]["matchResources"]},
-                policy.manifest->name);
+                   {policy.spec()["matchConstraints"], binding["spec"]["matchResources"]},
+                   policy.manifest->name);
 }
 
-Spot SpotOf(const LintFacts& facts, const WebhookFact& webhook) {
+Spot TrialSpot(const LintFacts& facts, const WebhookFact& webhook) {
   return SpotOf(facts.arena(), facts.manifests(), {webhook.hook}, webhook.name());
 }
 
@@ -98,19 +98,20 @@ void GiveSurroundings(const LintFacts& facts, Inputs& inputs) {
     if (IsSurrounding(facts, manifest)) inputs.given.push_back(manifest);
   }
   for (const PolicyFact& policy : facts.policies()) {
-    GiveNamespace(SpotOf(facts, policy), *policy.manifest, inputs);
+    GiveNamespace(TrialSpot(facts, policy), *policy.manifest, inputs);
   }
   for (const WebhookFact& webhook : facts.webhooks()) {
-    GiveNamespace(SpotOf(facts, webhook), *webhook.configuration, inputs);
+    GiveNamespace(TrialSpot(facts, webhook), *webhook.configuration, inputs);
   }
 }
 
 std::vector<Manifest> PlainObjects(const LintFacts& facts, const PolicyFact& policy) {
-  return PlainObjectsAt(policy.spec()["matchConstraints"]["resourceRules"], SpotOf(facts, policy));
+  return PlainObjectsAt(policy.spec()["matchConstraints"]["resourceRules"],
+                        TrialSpot(facts, policy));
 }
 
 std::vector<Manifest> PlainObjects(const LintFacts& facts, const WebhookFact& webhook) {
-  return PlainObjectsAt(webhook.hook["rules"], SpotOf(facts, webhook));
+  return PlainObjectsAt(webhook.hook["rules"], TrialSpot(facts, webhook));
 }
 
 bool IsTried(const LintFacts& facts, const Manifest& manifest) {
@@ -164,7 +165,7 @@ void Trials::TryManifests(Judging& judging, const Inputs& inputs) {
 
 void Trials::TryPlainObjects(Judging& judging, const PolicyFact& policy) {
   const json::Value rules = policy.spec()["matchConstraints"]["resourceRules"];
-  const Spot spot = SpotOf(facts_, policy);
+  const Spot spot = TrialSpot(facts_, policy);
   for (const Sample& sample : Samples()) {
     for (const std::string_view operation : kOperations) {
       if (!NamesSample(rules, sample, operation)) continue;

@@ -10,7 +10,7 @@
 namespace portcullis::offline {
 namespace {
 
-json::Value Number(std::size_t number) {
+json::Value Count(std::size_t number) {
   return json::Value::Int(static_cast<std::int64_t>(number));
 }
 
@@ -23,7 +23,7 @@ json::Value Texts(json::Arena& arena, const std::vector<std::string>& texts) {
 json::Value PlaceOf(json::Arena& arena, const Location& place) {
   json::ObjectBuilder object(arena);
   object.Set("file", place.file);
-  if (place.line != 0) object.Set("line", Number(place.line)).Set("column", Number(place.column));
+  if (place.line != 0) object.Set("line", Count(place.line)).Set("column", Count(place.column));
   return object.Build();
 }
 
@@ -32,8 +32,8 @@ json::Value FailureOf(json::Arena& arena, const Failure& failure) {
   object.Set("source", failure.source);
   if (!failure.subject.empty()) object.Set("subject", failure.subject);
   object.Set("path", failure.path)
-      .Set("line", Number(failure.place.line))
-      .Set("column", Number(failure.place.column))
+      .Set("line", Count(failure.place.line))
+      .Set("column", Count(failure.place.column))
       .Set("code", failure.code)
       .Set("message", failure.message);
   if (!failure.rule.file.empty()) object.Set("rule", PlaceOf(arena, failure.rule));
@@ -56,8 +56,8 @@ json::Value ResultOf(json::Arena& arena, const Result& result) {
   for (const auto& [key, value] : result.audit_annotations) annotations.Set(key, value);
   json::ObjectBuilder object(arena);
   object.Set("file", result.place.file)
-      .Set("line", Number(result.place.line))
-      .Set("column", Number(result.place.column))
+      .Set("line", Count(result.place.line))
+      .Set("column", Count(result.place.column))
       .Set("apiVersion", result.api_version)
       .Set("kind", result.kind)
       .Set("namespace", result.ns)
@@ -103,17 +103,17 @@ json::Value DocumentOf(json::Arena& arena, const Report& report) {
                             json::String(arena, problem.message)));
   }
   const json::Value summary = json::ObjectBuilder(arena)
-                                  .Set("files", Number(report.files))
-                                  .Set("manifests", Number(report.results.size()))
-                                  .Set("ignored", Number(report.ignored))
-                                  .Set("allow", Number(report.Count(Verdict::kAllow)))
-                                  .Set("deny", Number(report.Count(Verdict::kDeny)))
-                                  .Set("error", Number(report.Count(Verdict::kError)))
-                                  .Set("skip", Number(report.Count(Verdict::kSkip)))
-                                  .Set("pass", Number(report.Count(Verdict::kPass)))
-                                  .Set("fail", Number(report.Count(Verdict::kFail)))
-                                  .Set("warnings", Number(report.warnings()))
-                                  .Set("problems", Number(report.problems.size()))
+                                  .Set("files", Count(report.files))
+                                  .Set("manifests", Count(report.results.size()))
+                                  .Set("ignored", Count(report.ignored))
+                                  .Set("allow", Count(report.Count(Verdict::kAllow)))
+                                  .Set("deny", Count(report.Count(Verdict::kDeny)))
+                                  .Set("error", Count(report.Count(Verdict::kError)))
+                                  .Set("skip", Count(report.Count(Verdict::kSkip)))
+                                  .Set("pass", Count(report.Count(Verdict::kPass)))
+                                  .Set("fail", Count(report.Count(Verdict::kFail)))
+                                  .Set("warnings", Count(report.warnings()))
+                                  .Set("problems", Count(report.problems.size()))
                                   .Build();
   return json::ObjectBuilder(arena)
       .Set("results", results.Build())

@@ -44,9 +44,9 @@ std::string Missing(json::Value wanted, json::Value actual, const std::string& p
 }
 
 // Collects what differs, a sentence each.
-class Differences {
+class CaseDifferences {
  public:
-  Differences(const Expectation& expect, const Result& judged)
+  CaseDifferences(const Expectation& expect, const Result& judged)
       : expect_(expect), judged_(judged), policy_(expect.policy, judged) {}
 
   std::vector<std::string> Find() {
@@ -255,7 +255,7 @@ std::optional<Expected> ExpectedNamed(std::string_view text) {
 }
 
 bool Holds(const Expectation& expect, const Result& judged) {
-  return Differences(expect, judged).Find().empty();
+  return CaseDifferences(expect, judged).Find().empty();
 }
 
 Result Compare(const Case& one, const std::string& suite, const Result& judged) {
@@ -274,7 +274,7 @@ Result Compare(const Case& one, const std::string& suite, const Result& judged) 
     result.message = one.not_ours;
     return result;
   }
-  for (std::string& difference : Differences(one.expect, judged).Find()) {
+  for (std::string& difference : CaseDifferences(one.expect, judged).Find()) {
     Failure failure;
     failure.source = "test";
     failure.message = std::move(difference);

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr char kPolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+constexpr char kSuitePolicy[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: needs-owner}
 spec:
@@ -79,7 +79,7 @@ class FormatsTest : public ::testing::Test {
 };
 
 TEST_F(FormatsTest, ReadsKyvernoTests) {
-  Write("policy.yaml", kPolicy);
+  Write("policy.yaml", kSuitePolicy);
   Write("maps.yaml", kMaps);
   Write("user.yaml",
         "apiVersion: cli.kyverno.io/v1alpha1\nkind: UserInfo\nuserInfo: {username: b}\n");
@@ -179,7 +179,7 @@ tests:
 }
 
 TEST_F(FormatsTest, ReadsKatFiles) {
-  Write("policy.yaml", kPolicy);
+  Write("policy.yaml", kSuitePolicy);
   Write("tests/needs-owner.has.allow.object.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {owner: a}}\n");
   Write("tests/needs-owner.lost.deny.object.yaml",
@@ -195,7 +195,7 @@ TEST_F(FormatsTest, ReadsKatFiles) {
 }
 
 TEST_F(FormatsTest, ReadsKaptest) {
-  Write("policy.yaml", kPolicy);
+  Write("policy.yaml", kSuitePolicy);
   Write("maps.yaml", kMaps);
   Write("kaptest.yaml", R"yaml(validatingAdmissionPolicies: [policy.yaml]
 resources: [maps.yaml]
@@ -373,7 +373,7 @@ TEST_F(FormatsTest, GoTestsFailWhereTheyDoNotHold) {
 }
 
 TEST_F(FormatsTest, ReadsChainsawTests) {
-  Write("rules.yaml", std::string(kPolicy) +
+  Write("rules.yaml", std::string(kSuitePolicy) +
                           "---\napiVersion: admissionregistration.k8s.io/v1\n"
                           "kind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n"
                           "spec: {policyName: needs-owner, validationActions: [Deny]}\n");
@@ -404,7 +404,7 @@ spec: {steps: [{try: [{script: {content: ls}}]}]}
 TEST_F(FormatsTest, TestsThatTestNothingAreErrors) {
   Write("tests.json", "[]");
   EXPECT_THAT(Run().problems, IsEmpty());  // of whatever it is
-  Write("policy.yaml", kPolicy);
+  Write("policy.yaml", kSuitePolicy);
   ASSERT_THAT(Run().problems, SizeIs(1));
   EXPECT_EQ(Run().problems[0].message, "the list has no tests");
   const auto problem = [this](const std::string& text) {
@@ -453,7 +453,7 @@ TEST_F(FormatsTest, UpdatesOfAuditLogsFindTheirObjects) {
 }
 
 TEST_F(FormatsTest, ReadsPoliciesOfOldVersionsAndSaysSo) {
-  std::string old = kPolicy;
+  std::string old = kSuitePolicy;
   old.replace(old.find("/v1"), 3, "/v1beta1");
   Write("policy.yaml", old);
   Write("maps.yaml", kMaps);

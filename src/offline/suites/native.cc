@@ -155,10 +155,10 @@ class NativeReader {
     TRY(reading_.CheckNames(value, steps, {"method", "path", "contentType", "userAgent", "body"}));
     HttpRequest request;
     request.method = value["method"].AsString();
-    constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
-    if (std::find(std::begin(kMethods), std::end(kMethods), request.method) == std::end(kMethods)) {
+    constexpr std::string_view kAllowed[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+    if (std::find(std::begin(kAllowed), std::end(kAllowed), request.method) == std::end(kAllowed)) {
       return reading_.Wrong(Below(steps, "method"),
-                            base::StrCat("must be one of ", base::Join(kMethods, ", ")));
+                            base::StrCat("must be one of ", base::Join(kAllowed, ", ")));
     }
     const base::Status read = ReadUri(request, value["path"].AsString());
     if (!read.ok()) return reading_.Wrong(Below(steps, "path"), read.message());

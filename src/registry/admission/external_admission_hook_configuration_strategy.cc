@@ -10,7 +10,7 @@
 namespace portcullis::registry {
 namespace {
 
-void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+void ValidateHooks(const Context& ctx, json::Value object, api::FieldErrors& errors) {
   std::size_t index = 0;
   for (const json::Value& hook : object["externalAdmissionHooks"].elements()) {
     const FieldPath path = FieldPath("externalAdmissionHooks").Index(index++);
@@ -33,7 +33,7 @@ void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) 
 void AddExternalAdmissionHookConfigurationStrategy(KindTable& table) {
   table.Add({.group = "admissionregistration.k8s.io",
              .resource = "externaladmissionhookconfigurations",
-             .validate = &Validate,
+             .validate = &ValidateHooks,
              .traits = {.counts_generation = true, .needs_version = true}});
 }
 

@@ -10,7 +10,7 @@
 namespace portcullis::registry {
 namespace {
 
-void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) {
+void ValidateInitializers(const Context& ctx, json::Value object, api::FieldErrors& errors) {
   std::size_t index = 0;
   for (const json::Value& initializer : object["initializers"].elements()) {
     const FieldPath path = FieldPath("initializers").Index(index++);
@@ -33,7 +33,7 @@ void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) 
 void AddInitializerConfigurationStrategy(KindTable& table) {
   table.Add({.group = "admissionregistration.k8s.io",
              .resource = "initializerconfigurations",
-             .validate = &Validate,
+             .validate = &ValidateInitializers,
              .traits = {.counts_generation = true, .needs_version = true}});
 }
 

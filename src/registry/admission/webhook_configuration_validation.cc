@@ -18,7 +18,7 @@ namespace {
 using api::FieldErrors;
 using api::FieldPath;
 
-constexpr int kMaxMatchConditions = 64;
+constexpr int kMaxConditions = 64;
 
 // What old releases say otherwise (data/behavior.facts). The default is v1.36.
 struct Wording {
@@ -244,8 +244,8 @@ void CheckClientConfig(json::Value config, const FieldPath& path, const Wording&
 void CheckConditions(json::Value conditions, const FieldPath& path,
                      const ExpressionChecker* expressions, const Leniency& leniency,
                      FieldErrors& errors) {
-  if (conditions.size() > kMaxMatchConditions) {
-    errors.push_back(api::TooMany(path, static_cast<int>(conditions.size()), kMaxMatchConditions));
+  if (conditions.size() > kMaxConditions) {
+    errors.push_back(api::TooMany(path, static_cast<int>(conditions.size()), kMaxConditions));
   }
   std::set<std::string_view> names;
   std::size_t index = 0;

@@ -28,7 +28,7 @@ json::Value Configuration(json::Arena& arena, std::string_view webhooks) {
 
 std::string Text(const api::FieldErrors& errors) { return api::AggregateText(errors); }
 
-std::string Check(std::string_view webhook, WebhookKind kind = WebhookKind::kValidating) {
+std::string ErrorsOf(std::string_view webhook, WebhookKind kind = WebhookKind::kValidating) {
   json::Arena arena;
   api::FieldErrors errors;
   ValidateWebhookConfiguration(Configuration(arena, webhook), {kind}, errors);
@@ -54,11 +54,11 @@ struct Case {
 };
 
 TEST(WebhookConfigurationTest, AcceptsWhatIsSound) {
-  EXPECT_EQ(Check(""), "");
-  EXPECT_EQ(Check(Rule(R"(["pods","pods/*","*/scale"])")), "");
-  EXPECT_EQ(Check(Rule(R"(["pods","*"])")), "");
-  EXPECT_EQ(Check(Rule(R"(["a/x","a/*"])")), "");
-  EXPECT_EQ(Check(R"("admissionReviewVersions":["vx","v1beta1"])"), "");
+  EXPECT_EQ(ErrorsOf(""), "");
+  EXPECT_EQ(ErrorsOf(Rule(R"(["pods","pods/*","*/scale"])")), "");
+  EXPECT_EQ(ErrorsOf(Rule(R"(["pods","*"])")), "");
+  EXPECT_EQ(ErrorsOf(Rule(R"(["a/x","a/*"])")), "");
+  EXPECT_EQ(ErrorsOf(R"("admissionReviewVersions":["vx","v1beta1"])"), "");
 }
 
 TEST(WebhookConfigurationTest, WordsErrorsAsKubernetesDoes) {
@@ -102,7 +102,7 @@ TEST(WebhookConfigurationTest, WordsErrorsAsKubernetesDoes) {
        "webhooks[0].rules[0].scope: Unsupported value: \"X\": supported values: \"*\", "
        "\"Cluster\", \"Namespaced\""},
   };
-  for (const Case& c : cases) EXPECT_EQ(Check(c.webhook), c.error) << c.webhook;
+  for (const Case& c : cases) EXPECT_EQ(ErrorsOf(c.webhook), c.error) << c.webhook;
 }
 
 TEST(WebhookConfigurationTest, ChecksWhereWebhooksAre) {
@@ -132,20 +132,20 @@ TEST(WebhookConfigurationTest, ChecksWhereWebhooksAre) {
        "[webhooks[0].clientConfig.service.path: Invalid value: \"x\": must start with a '/', "
        "webhooks[0].clientConfig.service.path: Invalid value: \"x\": segment[0] may not be empty]"},
   };
-  for (const Case& c : cases) EXPECT_EQ(Check(c.webhook), c.error) << c.webhook;
+  for (const Case& c : cases) EXPECT_EQ(ErrorsOf(c.webhook), c.error) << c.webhook;
 }
 
 TEST(WebhookConfigurationTest, ChecksConditionsWithoutCel) {
-  EXPECT_EQ(Check(R"("matchConditions":[{"name":"","expression":" "}])"),
+  EXPECT_EQ(ErrorsOf(R"("matchConditions":[{"name":"","expression":" "}])"),
             "[webhooks[0].matchConditions[0].expression: Required value, "
             "webhooks[0].matchConditions[0].name: Required value]");
-  EXPECT_EQ(Check(R"("matchConditions":[{"name":"a","expression":"true"},)"
-                  R"({"name":"a","expression":"true"}])"),
+  EXPECT_EQ(ErrorsOf(R"("matchConditions":[{"name":"a","expression":"true"},)"
+                     R"({"name":"a","expression":"true"}])"),
             "webhooks[0].matchConditions[1].name: Duplicate value: \"a\"");
 }
 
 TEST(WebhookConfigurationTest, KnowsReinvocationOfMutatingOnesOnly) {
-  EXPECT_EQ(Check(R"("reinvocationPolicy":"Often")", WebhookKind::kMutating),
+  EXPECT_EQ(ErrorsOf(R"("reinvocationPolicy":"Often")", WebhookKind::kMutating),
             "webhooks[0].reinvocationPolicy: Unsupported value: \"Often\": supported values: "
             "\"IfNeeded\", \"Never\"");
 }

@@ -9,7 +9,6 @@
 #include "registry/batch/job_indexes.h"
 
 namespace portcullis::registry {
-namespace {
 
 bool IsTrue(json::Value job, std::string_view type) {
   for (const json::Value& condition : job["status"]["conditions"].elements()) {
@@ -17,6 +16,8 @@ bool IsTrue(json::Value job, std::string_view type) {
   }
   return false;
 }
+
+namespace {
 
 // The conditions by which a job ends.
 struct Conditions {

@@ -124,13 +124,6 @@ json::Value Unstarted(json::Arena& arena, json::Value old, json::Value now) {
   return json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
 }
 
-bool IsTrue(json::Value job, std::string_view type) {
-  for (const json::Value& condition : job["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
-  }
-  return false;
-}
-
 void CheckCompletionsChange(json::Value spec, json::Value before, FieldErrors& errors) {
   const FieldPath path("spec", "completions");
   if (spec["completionMode"].AsString() != "Indexed") {

@@ -440,15 +440,6 @@ void CheckStoredVersions(Value object, FieldErrors& errors) {
   }
 }
 
-bool IsEstablished(Value definition) {
-  for (const Value& condition : definition["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Established") {
-      return condition["status"].AsString() == "True";
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 void ValidateCustomResourceDefinition(const Context& ctx, Value object, FieldErrors& errors) {

@@ -17,15 +17,6 @@ using json::Value;
 constexpr std::size_t kMaxSelectableFields = 8;
 constexpr std::size_t kMaxDeprecationWarning = 256;
 
-bool IsEstablished(Value definition) {
-  for (const Value& condition : definition["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Established") {
-      return condition["status"].AsString() == "True";
-    }
-  }
-  return false;
-}
-
 bool IsKnownReviewVersion(Value version) {
   return version.AsString() == "v1" || version.AsString() == "v1beta1";
 }
@@ -106,6 +97,15 @@ Value SchemaAt(Value schema, const std::vector<std::string_view>& steps, std::st
 }
 
 }  // namespace
+
+bool IsEstablished(Value definition) {
+  for (const Value& condition : definition["status"]["conditions"].elements()) {
+    if (condition["type"].AsString() == "Established") {
+      return condition["status"].AsString() == "True";
+    }
+  }
+  return false;
+}
 
 bool IsCaBundle(std::string_view base64) {
   const auto text = base::Base64Decode(base64);

@@ -50,7 +50,7 @@ void CheckEmbeddedObjects(Value props, Value value, const FieldPath& path, Field
     return;
   }
   if (!value.is_object()) return;
-  if (props["x-kubernetes-embedded-resource"].AsBool()) CheckEmbeddedObject(value, path, errors);
+  if (props[kEmbedded].AsBool()) CheckEmbeddedObject(value, path, errors);
   const Value properties = props["properties"];
   const Value additional = props["additionalProperties"];
   if (properties.empty() && !additional.is_object()) return;

@@ -17,12 +17,7 @@ namespace {
 
 using json::Value;
 
-constexpr std::string_view kEmbedded = "x-kubernetes-embedded-resource";
 constexpr std::string_view kRules = "x-kubernetes-validations";
-
-bool IsMetaField(std::string_view name) {
-  return name == "metadata" || name == "kind" || name == "apiVersion";
-}
 
 bool HasRules(Value props) {
   if (!props[kRules].empty()) return true;

@@ -8,6 +8,7 @@
 #include "api/schema/schema.h"
 #include "base/strings.h"
 #include "cel/library/regex.h"
+#include "registry/custom_resources/embedded_objects.h"
 #include "registry/custom_resources/schema_defaults.h"
 
 namespace portcullis::registry {
@@ -16,15 +17,10 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kPreserve = "x-kubernetes-preserve-unknown-fields";
-constexpr std::string_view kEmbedded = "x-kubernetes-embedded-resource";
 constexpr std::string_view kIntOrString = "x-kubernetes-int-or-string";
 constexpr std::string_view kListType = "x-kubernetes-list-type";
 constexpr std::string_view kMapKeys = "x-kubernetes-list-map-keys";
 constexpr std::string_view kMapType = "x-kubernetes-map-type";
-
-bool IsMetaField(std::string_view name) {
-  return name == "metadata" || name == "kind" || name == "apiVersion";
-}
 
 // Where a schema stands; decides what the message about a missing type says.
 enum class Place { kRoot, kField, kItems };

@@ -13,7 +13,7 @@ namespace portcullis::registry {
 namespace {
 
 // What is wrong with an object with these members besides its type.
-std::string Problem(std::string_view members) {
+std::string ProblemOf(std::string_view members) {
   json::Arena arena;
   const auto props = json::Parse(arena, base::StrCat(R"({"type":"object",)", members, "}"));
   EXPECT_TRUE(props.ok()) << members;
@@ -26,7 +26,7 @@ std::string Problem(std::string_view members) {
 
 // The same for a field `a` with these members.
 std::string FieldProblem(std::string_view members) {
-  return Problem(base::StrCat(R"("properties":{"a":{)", members, "}}"));
+  return ProblemOf(base::StrCat(R"("properties":{"a":{)", members, "}}"));
 }
 
 TEST(StructuralSchemaTest, DefaultsKeepTheRules) {
@@ -95,7 +95,7 @@ TEST(StructuralSchemaTest, WhatASchemaMustAndMayHold) {
        "s.allOf[0].properties[metadata]: Forbidden: must not be specified in a nested context;"},
       {R"("$schema":"x")", "s: Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported;"},
   };
-  for (const auto& [members, problem] : facts) EXPECT_EQ(Problem(members), problem) << members;
+  for (const auto& [members, problem] : facts) EXPECT_EQ(ProblemOf(members), problem) << members;
 }
 
 TEST(StructuralSchemaTest, WhatAFieldMustAndMayHold) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostRequests = 32;
 constexpr std::size_t kMostAlternatives = 8;
 constexpr std::size_t kMostSelectors = 32;
-constexpr std::size_t kMostConditions = 4;
+constexpr std::size_t kMostBindingConditions = 4;
 constexpr std::size_t kLongestExpression = 10 * 1024;
 constexpr std::size_t kLongestParameters = 10 * 1024;
 constexpr std::size_t kLongestDriver = 63;
@@ -311,7 +311,7 @@ void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& e
 void CheckBindingConditions(json::Value owner, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kLists[] = {"bindingConditions", "bindingFailureConditions"};
   for (const std::string_view list : kLists) {
-    if (!CheckSize(owner[list], kMostConditions, path.Child(list), errors)) continue;
+    if (!CheckSize(owner[list], kMostBindingConditions, path.Child(list), errors)) continue;
     std::size_t index = 0;
     for (const json::Value& condition : owner[list].elements()) {
       CheckLabelName(condition.AsString(), path.Child(list).Index(index++), errors);

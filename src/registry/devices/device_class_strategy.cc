@@ -9,13 +9,13 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr std::size_t kMostConfigurations = 32;
+constexpr std::size_t kMostOfClass = 32;
 
 void ValidateClass(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckDeviceSelectors(spec["selectors"], path.Child("selectors"), errors);
-  if (CheckSize(spec["config"], kMostConfigurations, path.Child("config"), errors)) {
+  if (CheckSize(spec["config"], kMostOfClass, path.Child("config"), errors)) {
     std::size_t index = 0;
     for (const json::Value& config : spec["config"].elements()) {
       CheckDeviceConfiguration(config, path.Child("config").Index(index++), errors);

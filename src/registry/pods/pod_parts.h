@@ -12,6 +12,13 @@
 
 namespace portcullis::registry {
 
+// Annotations that stood for seccompProfile; the second one ends with the container's name.
+inline constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
+inline constexpr std::string_view kSeccompContainer =
+    "container.seccomp.security.alpha.kubernetes.io/";
+
+inline bool IsSet(json::Value value) { return !value.is_null(); }
+
 // What the checks of one PodSpec share.
 struct PodContext {
   json::Value spec;

@@ -12,7 +12,7 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+void CheckLabelKey(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   AddInvalid(path, name, api::IsQualifiedName(name), errors);
 }
 
@@ -39,7 +39,7 @@ void CheckNodeRequirement(json::Value requirement, bool check_values, const Fiel
   } else {
     errors.push_back(api::Invalid(path.Child("operator"), op, "not a valid selector operator"));
   }
-  CheckLabelName(requirement["key"].AsString(), path.Child("key"), errors);
+  CheckLabelKey(requirement["key"].AsString(), path.Child("key"), errors);
   if (!check_values) return;
   std::size_t index = 0;
   for (const json::Value& value : values.elements()) {
@@ -98,7 +98,7 @@ void CheckLabelKeys(json::Value keys, json::Value selector, const FieldPath& pat
   }
   std::size_t index = 0;
   for (const json::Value& key : keys.elements()) {
-    CheckLabelName(key.AsString(), path.Index(index++), errors);
+    CheckLabelKey(key.AsString(), path.Index(index++), errors);
   }
 }
 
@@ -147,7 +147,7 @@ void CheckPodTerm(json::Value term, const FieldPath& path, FieldErrors& errors) 
   if (topology.empty()) {
     errors.push_back(api::Required(path.Child("topologyKey"), "can not be empty"));
   }
-  CheckLabelName(topology, path.Child("topologyKey"), errors);
+  CheckLabelKey(topology, path.Child("topologyKey"), errors);
 }
 
 void CheckPodAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors) {
@@ -234,7 +234,7 @@ void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldError
     const std::string_view op = toleration["operator"].AsString();
     const std::string_view value = toleration["value"].AsString();
     const std::string_view effect = toleration["effect"].AsString();
-    if (!key.empty()) CheckLabelName(key, at.Child("key"), errors);
+    if (!key.empty()) CheckLabelKey(key, at.Child("key"), errors);
     if (key.empty() && op != "Exists") {
       errors.push_back(api::Invalid(
           at.Child("operator"), op,
@@ -273,7 +273,7 @@ void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors)
     const std::string_view key = taint["key"].AsString();
     const std::string_view value = taint["value"].AsString();
     const std::string_view effect = taint["effect"].AsString();
-    CheckLabelName(key, at.Child("key"), errors);
+    CheckLabelKey(key, at.Child("key"), errors);
     if (const auto texts = api::IsValidLabelValue(value); !texts.empty()) {
       errors.push_back(api::Invalid(at.Child("value"), value, base::Join(texts, ";")));
     }
@@ -328,7 +328,7 @@ void CheckSchedulingGates(json::Value gates, const FieldPath& path, FieldErrors&
   for (const json::Value& gate : gates.elements()) {
     const FieldPath at = path.Index(index++);
     const std::string_view name = gate["name"].AsString();
-    CheckLabelName(name, at, errors);
+    CheckLabelKey(name, at, errors);
     if (!seen.insert(name).second) errors.push_back(api::Duplicate(at, name));
   }
 }

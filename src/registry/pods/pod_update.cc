@@ -129,10 +129,10 @@ void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& er
 
 // True if `term` is `old` with nothing but more requirements.
 bool OnlyNarrows(json::Value term, json::Value old) {
-  constexpr std::string_view kLists[] = {"matchExpressions", "matchFields"};
+  constexpr std::string_view kTermLists[] = {"matchExpressions", "matchFields"};
   bool was_empty = true;
   bool is_empty = true;
-  for (const std::string_view list : kLists) {
+  for (const std::string_view list : kTermLists) {
     was_empty = was_empty && old[list].empty();
     is_empty = is_empty && term[list].empty();
     if (term[list].size() < old[list].size()) return false;

@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kFileMode =
     "must be a number between 0 and 0777 (octal), both inclusive";
 
-bool IsSet(json::Value value) { return !value.is_null(); }
-
 void CheckMode(json::Value mode, const FieldPath& path, FieldErrors& errors) {
   if (mode.is_int() && (mode.AsInt() < 0 || mode.AsInt() > 0777)) {
     errors.push_back(api::Invalid(path, mode.AsInt(), kFileMode));

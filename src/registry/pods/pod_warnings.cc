@@ -17,6 +17,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/pods/app_armor.h"
+#include "registry/pods/pod_parts.h"
 #include "registry/pods/volume_path_warnings.h"
 #include "registry/validation/addresses.h"
 #include "registry/validation/checks.h"
@@ -44,7 +45,7 @@ struct Deprecation {
   std::string_view name;
   std::string_view text;
 };
-constexpr Deprecation kVolumes[] = {
+constexpr Deprecation kDeprecatedVolumes[] = {
     {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
     {"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
     {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
@@ -64,8 +65,6 @@ constexpr Deprecation kAnnotations[] = {
      "non-functional in v1.11+; use the \"sysctls\" field instead"},
 };
 
-constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
-constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
 constexpr std::string_view kUseSeccomp =
     ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
 constexpr std::string_view kNoSelector = ": a null labelSelector results in matching no pod";
@@ -349,7 +348,7 @@ std::string DeprecatedNodeLabel(std::string_view key) {
 }
 
 std::string_view DeprecatedVolume(std::string_view source) {
-  for (const Deprecation& volume : kVolumes) {
+  for (const Deprecation& volume : kDeprecatedVolumes) {
     if (volume.name == source) return volume.text;
   }
   return "";

@@ -15,9 +15,6 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
-constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
-
 void CheckId(json::Value context, std::string_view field, const FieldPath& path,
              FieldErrors& errors) {
   const json::Value id = context[field];

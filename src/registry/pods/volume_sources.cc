@@ -18,8 +18,6 @@ constexpr std::string_view kLun = "must be between 0 and 255, inclusive";
 constexpr std::string_view kValidFormat = "must be valid format";
 constexpr std::string_view kIscsiStart = "must be valid format starting with iqn, eui, or naa";
 
-bool IsSet(json::Value value) { return !value.is_null(); }
-
 void CheckIscsiName(std::string_view name, const FieldPath& path, std::string_view wrong_start,
                     FieldErrors& errors) {
   static constexpr const char* kIqn = R"(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$)";

@@ -86,7 +86,7 @@ void Forbid(json::Value spec, std::string_view field, const FieldPath& path, Fie
       api::Forbidden(path.Child(field), "may not be specified in the context of inline volumes"));
 }
 
-void CheckAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors) {
+void CheckVolumeAffinity(json::Value affinity, const FieldPath& path, FieldErrors& errors) {
   if (affinity.is_null()) return;
   const FieldPath required = path.Child("required");
   if (affinity["required"].is_null()) {
@@ -121,7 +121,7 @@ void CheckBeforeSources(json::Value spec, bool is_inline, const FieldPath& path,
     if (!policy.AsString().empty()) {
       CheckOneOf(policy, policy_path, {"Delete", "Recycle", "Retain"}, errors);
     }
-    CheckAffinity(spec["nodeAffinity"], path.Child("nodeAffinity"), errors);
+    CheckVolumeAffinity(spec["nodeAffinity"], path.Child("nodeAffinity"), errors);
     return;
   }
   if (!policy.AsString().empty() && policy.AsString() != "Retain") {

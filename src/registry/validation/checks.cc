@@ -12,7 +12,7 @@ namespace portcullis::registry {
 namespace {
 
 constexpr std::string_view kNonNegative = "must be greater than or equal to 0";
-constexpr std::string_view kImmutable = "field is immutable";
+constexpr std::string_view kFieldIsImmutable = "field is immutable";
 constexpr std::size_t kTotalAnnotationSize = 256 * 1024;
 
 bool IsLetterOrDigit(char c) {
@@ -73,7 +73,7 @@ void CheckPortNumOrName(json::Value port, const FieldPath& path, FieldErrors& er
 bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path,
                     FieldErrors& errors) {
   if (value == old) return true;
-  errors.push_back(api::Invalid(path, value, kImmutable));
+  errors.push_back(api::Invalid(path, value, kFieldIsImmutable));
   return false;
 }
 

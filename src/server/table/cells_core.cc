@@ -252,7 +252,7 @@ void Event(CellWriter& writer, json::Value object) {
       .Name(object);
 }
 
-constexpr PrinterRow kRows[] = {
+constexpr PrinterRow kCoreRows[] = {
     {"", "configmaps", &ConfigMap},
     {"", "endpoints", &Endpoints},
     {"", "events", &Event},
@@ -270,6 +270,6 @@ constexpr PrinterRow kRows[] = {
 
 }  // namespace
 
-std::span<const PrinterRow> CorePrinters() { return kRows; }
+std::span<const PrinterRow> CorePrinters() { return kCoreRows; }
 
 }  // namespace portcullis::server::table

@@ -379,7 +379,7 @@ void PodSecurityPolicy(CellWriter& writer, json::Value object) {
   writer.Text(yes("readOnlyRootFilesystem")).Text(Joined(spec["volumes"]));
 }
 
-constexpr PrinterRow kRows[] = {
+constexpr PrinterRow kGroupRows[] = {
     {"admissionregistration.k8s.io", "mutatingadmissionpolicies", &MutatingPolicy},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings", &PolicyBinding},
     {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", &WebhookConfiguration},
@@ -422,6 +422,6 @@ constexpr PrinterRow kRows[] = {
 
 }  // namespace
 
-std::span<const PrinterRow> GroupPrinters() { return kRows; }
+std::span<const PrinterRow> GroupPrinters() { return kGroupRows; }
 
 }  // namespace portcullis::server::table

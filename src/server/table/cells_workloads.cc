@@ -300,7 +300,7 @@ void ControllerRevision(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(controller).Int(object["revision"].AsInt()).Age(object);
 }
 
-constexpr PrinterRow kRows[] = {
+constexpr PrinterRow kWorkloadRows[] = {
     {"", "pods", &Pod},
     {"", "podtemplates", &PodTemplate},
     {"", "replicationcontrollers", &ReplicationController},
@@ -315,6 +315,6 @@ constexpr PrinterRow kRows[] = {
 
 }  // namespace
 
-std::span<const PrinterRow> WorkloadPrinters() { return kRows; }
+std::span<const PrinterRow> WorkloadPrinters() { return kWorkloadRows; }
 
 }  // namespace portcullis::server::table

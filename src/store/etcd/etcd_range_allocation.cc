@@ -17,7 +17,7 @@
 namespace portcullis::store {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kTxnTimeout{5};
 constexpr std::string_view kProtobuf("k8s\0", 4);
 constexpr std::uint32_t kBytesOnWire = 2;
 
@@ -87,12 +87,12 @@ EtcdRangeAllocation::EtcdRangeAllocation(etcd::Client& client, const base::Clock
     : client_(client), clock_(clock), key_(base::StrCat(prefix, "/ranges/servicenodeports")) {}
 
 base::Status EtcdRangeAllocation::Change(const Edit& edit) {
-  const base::SteadyTime end = clock_.Steady() + kTimeout;
+  const base::SteadyTime end = clock_.Steady() + kTxnTimeout;
   while (clock_.Steady() < end) {
     etcd::RangeRequest request;
     request.key = key_;
     const auto answer = etcd::Await<etcd::RangeResponse>([&](auto done) {
-      client_.Range(std::move(request), clock_.Steady() + kTimeout, std::move(done));
+      client_.Range(std::move(request), clock_.Steady() + kTxnTimeout, std::move(done));
     });
     if (!answer.ok()) return StoreError(answer.status());
     State state;
@@ -127,7 +127,7 @@ base::Result<bool> EtcdRangeAllocation::Store(const State& state, std::int64_t r
   request.compares.push_back({key_, revision});
   request.success.push_back(std::move(op));
   const auto answer = etcd::Await<etcd::TxnResponse>([&](auto done) {
-    client_.Txn(std::move(request), clock_.Steady() + kTimeout, std::move(done));
+    client_.Txn(std::move(request), clock_.Steady() + kTxnTimeout, std::move(done));
   });
   if (!answer.ok()) return StoreError(answer.status());
   return answer->succeeded;

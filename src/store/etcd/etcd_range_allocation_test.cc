@@ -11,7 +11,7 @@
 namespace portcullis::store {
 namespace {
 
-constexpr char kKey[] = "/registry/ranges/servicenodeports";
+constexpr char kPorts[] = "/registry/ranges/servicenodeports";
 // What kube-apiserver 1.36 stores when 30003 and 30010 are taken.
 constexpr char kBytes[] =
     "k8s\0\n\x15\n\x02v1\x12\x0fRangeAllocation\x12#\n\x10\n\0\x12\0\x1a\0\"\0*\0"
@@ -41,7 +41,7 @@ class EtcdRangeAllocationTest : public ::testing::Test {
 TEST_F(EtcdRangeAllocationTest, KeepsKubeApiserversKeyAndValue) {
   ASSERT_TRUE(Take(3).ok());
   ASSERT_TRUE(Take(10).ok());
-  EXPECT_EQ(etcd_.ValueOf(kKey), kJson);
+  EXPECT_EQ(etcd_.ValueOf(kPorts), kJson);
 }
 
 TEST_F(EtcdRangeAllocationTest, ReadsWhatKubeApiserverStores) {
@@ -56,30 +56,30 @@ TEST_F(EtcdRangeAllocationTest, ReadsWhatKubeApiserverStores) {
 }
 
 TEST_F(EtcdRangeAllocationTest, TakesUpWhatAFasterServerHasStored) {
-  etcd_.BeforeNextTxn([this] { etcd_.Put(kKey, std::string(kProtobuf)); });
+  etcd_.BeforeNextTxn([this] { etcd_.Put(kPorts, std::string(kProtobuf)); });
   ASSERT_TRUE(Take(0).ok());
-  const auto state = ParseRangeAllocation(etcd_.ValueOf(kKey));
+  const auto state = ParseRangeAllocation(etcd_.ValueOf(kPorts));
   ASSERT_TRUE(state.ok());
   EXPECT_TRUE(state->IsTaken(0) && state->IsTaken(3) && state->IsTaken(10));
 }
 
 TEST_F(EtcdRangeAllocationTest, StoresNothingIfTheEditFails) {
-  etcd_.Put(kKey, kJson);
+  etcd_.Put(kPorts, kJson);
   const base::Status status = ports_.Change([](RangeAllocation::State& state) {
     state.Set(1, true);
     return base::BadRequest("no");
   });
   EXPECT_EQ(status.message(), "no");
-  EXPECT_EQ(etcd_.ValueOf(kKey), kJson);
+  EXPECT_EQ(etcd_.ValueOf(kPorts), kJson);
 }
 
 TEST_F(EtcdRangeAllocationTest, LeavesAValueThatItCannotReadAlone) {
   for (const std::string_view value :
        {std::string_view("junk"), std::string_view("k8s\0\x12\x7f", 6),
         std::string_view("k8s:enc:aescbc:v1:key1:x"), std::string_view(R"({"data":"!"})")}) {
-    etcd_.Put(kKey, std::string(value));
+    etcd_.Put(kPorts, std::string(value));
     EXPECT_FALSE(Take(1).ok()) << value;
-    EXPECT_EQ(etcd_.ValueOf(kKey), value);
+    EXPECT_EQ(etcd_.ValueOf(kPorts), value);
   }
 }
 
