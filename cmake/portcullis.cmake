@@ -99,16 +99,61 @@ function(pc_precompile target pch)
   endif()
 endfunction()
 
-# pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [PRECOMPILED <header>…] [DEPS <module>…]
+# pc_join(<target> DIRECTORY|MODULE <apart>): the files of each directory, or of the whole module, are compiled
+# together, six at a time: most of what a small file takes to compile is reading headers. Names that a
+# file keeps to itself (anonymous namespaces) must then differ from those of the others. <apart>: a
+# pattern of files that stay alone, as the members of a family whose names are the same on purpose.
+function(pc_join target what apart)
+  if(NOT PC_JOIN OR NOT what)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  if(apart)
+    list(FILTER sources EXCLUDE REGEX "${apart}")
+  endif()
+  set(folders "")
+  foreach(source ${sources})
+    get_filename_component(folder "${source}" DIRECTORY)
+    if(what STREQUAL MODULE)
+      set(folder module)
+    endif()
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    list(APPEND folders ${folder})
+    list(APPEND files_of_${folder} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set(group 0)
+  foreach(folder ${folders})
+    set(place 0)
+    foreach(source ${files_of_${folder}})
+      math(EXPR rest "${place} % 6")
+      if(rest EQUAL 0)
+        math(EXPR group "${group} + 1")
+      endif()
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${group})
+      math(EXPR place "${place} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A type with members of an anonymous namespace is said to be in a header then.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
+# pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [JOINED DIRECTORY|MODULE [APART <regex>]]
+#           [PRECOMPILED <header>…] [DEPS <module>…]
 #           [LIBS <library>…])
 #
 # Declares the library of the folder it is called from: every .cc below it, and <name>_test from
 # every *_test.cc. SMALL: no request runs it, it is compiled for size, which takes half the bytes.
-# SMALL_SOURCES: the same for some of its files. PRECOMPILED: see pc_precompile().
+# SMALL_SOURCES: the same for some of its files. JOINED, APART: see pc_join(). PRECOMPILED: see
+# pc_precompile().
 # DEPS are the folders it may include (tools/check_layers.py reads this line);
 # LIBS are other people's libraries, hidden from those who use the module.
 function(pc_module name)
-  cmake_parse_arguments(ARG "SMALL" "" "SMALL_SOURCES;PRECOMPILED;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "JOINED;APART" "SMALL_SOURCES;PRECOMPILED;DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
   set(tests ${sources})
@@ -124,6 +169,7 @@ function(pc_module name)
     target_link_libraries(${name}_small PRIVATE pc_options ${ARG_DEPS} ${ARG_LIBS})
     target_compile_options(${name}_small PRIVATE $<$<CONFIG:Release>:-Os>)
     pc_use_pch(${name}_small pc_small_pch)
+    pc_join(${name}_small "${ARG_JOINED}" "${ARG_APART}")
     list(APPEND sources $<TARGET_OBJECTS:${name}_small>)
   endif()
   if(sources)
@@ -135,12 +181,14 @@ function(pc_module name)
     else()
       pc_precompile(${name} pc_pch ${ARG_PRECOMPILED})
     endif()
+    pc_join(${name} "${ARG_JOINED}" "${ARG_APART}")
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE pc_options ${ARG_DEPS} ${ARG_LIBS})
   endif()
   if(PC_TESTS AND tests)
     pc_test(${name}_test SOURCES ${tests} DEPS ${name} LIBS ${ARG_LIBS})
+    pc_join(${name}_test "${ARG_JOINED}" "${ARG_APART}")
   endif()
 endfunction()
 

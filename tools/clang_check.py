@@ -36,7 +36,7 @@ KEPT_DAYS = 30
 AT_MOST = 60  # sources; clang-tidy takes some four seconds for one
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 STANDARD = re.compile(r"#include <[a-z_]+>")
-DROPPED = ("-fpch-preprocess", "-fno-diagnostics-color", "-Winvalid-pch", "-c")
+DROPPED = ("-fpch-preprocess", "-fno-diagnostics-color", "-Winvalid-pch", "-Wno-subobject-linkage", "-c")
 ADDED = ["-Wthread-safety", "-Wno-unknown-warning-option", "-fno-caret-diagnostics"]
 
 
@@ -45,10 +45,10 @@ def run(command, **options):
 
 
 class Source:
-    """One source and the flags clang reads it with."""
+    """One source and the flags clang reads it with: alone, also where the build joins it with others."""
 
-    def __init__(self, entry):
-        self.path = pathlib.Path(entry["file"])
+    def __init__(self, path, entry):
+        self.path = path
         words = iter(shlex.split(entry["command"])[1:])
         self.flags = []
         for word in words:
@@ -64,8 +64,13 @@ def sources(build):
     found = {}
     for entry in entries:
         path = pathlib.Path(entry["file"])
-        if path.suffix == ".cc" and ROOT in path.parents and ROOT / "build" not in path.parents:
-            found.setdefault(path, Source(entry))
+        if path.parent.name == "Unity":  # CMake's name for what includes the files that are compiled together
+            joined = INCLUDE.findall(path.read_text())
+        else:
+            joined = [path]
+        for path in map(pathlib.Path, joined):
+            if path.suffix == ".cc" and ROOT in path.parents and ROOT / "build" not in path.parents:
+                found.setdefault(path, Source(path, entry))
     return found
 
 

@@ -84,7 +84,7 @@ def main():
             build = Build(args.build)
             plugins = copy / "src" / "plugins"
             objects = {name: pathlib.Path(folder) / f"{name}.o" for name in ("plugin", "registry", "contract")}
-            build.compile("always_admit.cc", plugins / FOLDER / f"{FOLDER}.cc", objects["plugin"], copy)
+            build.compile("registry.cc", plugins / FOLDER / f"{FOLDER}.cc", objects["plugin"], copy)
             build.compile("registry.cc", registry, objects["registry"], copy)
             build.compile("contract_test.cc", plugins / "contract_test.cc", objects["contract"], copy)
             program = pathlib.Path(folder) / "plugins_test"
