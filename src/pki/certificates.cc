@@ -269,10 +269,6 @@ base::Result<std::vector<CertificateInfo>> ParseCertificates(std::string_view pe
   return list;
 }
 
-base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
-  return ParseKeyPair(certificate_pem, key_pem).status();
-}
-
 namespace {
 
 class Pool final : public CertificatePool {

@@ -56,6 +56,11 @@ TEST(CertificatesTest, KeyPairErrorsAreGos) {
             "tls: private key does not match public key");
   EXPECT_EQ(CheckKeyPair(a.certificate_pem, MakeRsaKey().value()).message(),
             "tls: private key type does not match public key type");
+  // Only the first certificate is read, and not before there is a key.
+  const std::string broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  EXPECT_TRUE(CheckKeyPair(a.certificate_pem + broken, a.key_pem).ok());
+  EXPECT_EQ(CheckKeyPair(broken, a.key_pem).message(), "x509: malformed certificate");
+  EXPECT_EQ(CheckKeyPair(broken, "").message(), "tls: failed to find any PEM data in key input");
 }
 
 }  // namespace

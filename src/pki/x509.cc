@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "golang/netip.h"
 #include "pki/certificate.h"
+#include "pki/certificates.h"
 #include "pki/internal/der.h"
 
 namespace portcullis::pki {
@@ -112,16 +113,19 @@ std::string IpText(const unsigned char* bytes, int size) {
   return address.Unmap().ToString();
 }
 
-base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {
-  std::vector<X509Ptr> chain;
+namespace {
+
+// The certificates of a PEM text in DER, at least one, as Go's tls.X509KeyPair finds them.
+base::Result<std::vector<std::string>> FindChain(std::string_view pem) {
+  std::vector<std::string> chain;
   std::vector<std::string> skipped;
   PemBlock block;
   while (NextPemBlock(pem, block)) {
-    if (block.type != "CERTIFICATE") {
-      skipped.push_back(block.type);
-      continue;
+    if (block.type == "CERTIFICATE") {
+      chain.push_back(std::move(block.bytes));
+    } else {
+      skipped.push_back(std::move(block.type));
     }
-    chain.push_back(TRY(ParseAsGo(block.bytes)));
   }
   if (!chain.empty()) return chain;
   if (skipped.empty()) {
@@ -137,8 +141,6 @@ base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem) {
                    "skipping PEM blocks of the following types: [",
                    base::Join(skipped, " "), "]"));
 }
-
-namespace {
 
 template <typename T, auto Free>
 using Owned = std::unique_ptr<T, Freer<Free>>;
@@ -210,18 +212,13 @@ KeyPtr DecodePrivateKey(std::string_view type, std::string_view der) {
   return key;
 }
 
-}  // namespace
-
-base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
+// The private key of a PEM text as Go's tls.X509KeyPair finds it.
+base::Result<PemBlock> FindPrivateKey(std::string_view pem) {
   std::vector<std::string> skipped;
   PemBlock block;
   while (NextPemBlock(pem, block)) {
-    if (block.type != "PRIVATE KEY" && !block.type.ends_with(" PRIVATE KEY")) {
-      skipped.push_back(block.type);
-      continue;
-    }
-    if (KeyPtr key = DecodePrivateKey(block.type, block.bytes)) return key;
-    return base::ConfigError("tls: failed to parse private key");
+    if (block.type == "PRIVATE KEY" || block.type.ends_with(" PRIVATE KEY")) return block;
+    skipped.push_back(block.type);
   }
   if (skipped.empty()) return base::ConfigError("tls: failed to find any PEM data in key input");
   if (skipped.size() == 1 && skipped[0] == "CERTIFICATE") {
@@ -234,19 +231,53 @@ base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
                    base::Join(skipped, " "), "]"));
 }
 
-base::Result<ChainAndKey> ParseKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
-  ChainAndKey pair;
-  pair.chain = TRY(ParseChain(certificate_pem));
-  pair.key = TRY(ParsePrivateKey(key_pem));
-  EVP_PKEY* public_key = X509_get0_pubkey(pair.chain[0].get());
-  if (public_key == nullptr || EVP_PKEY_base_id(public_key) != EVP_PKEY_base_id(pair.key.get())) {
+base::Result<KeyPtr> ParseKeyBlock(const PemBlock& block) {
+  if (KeyPtr key = DecodePrivateKey(block.type, block.bytes)) return key;
+  return base::ConfigError("tls: failed to parse private key");
+}
+
+base::Status CheckFit(EVP_PKEY* public_key, const EVP_PKEY* key) {
+  const int type = public_key != nullptr ? EVP_PKEY_base_id(public_key) : EVP_PKEY_NONE;
+  if (type != EVP_PKEY_RSA && type != EVP_PKEY_EC && type != EVP_PKEY_ED25519) {
+    return base::ConfigError("tls: unknown public key algorithm");
+  }
+  if (type != EVP_PKEY_base_id(key)) {
     return base::ConfigError("tls: private key type does not match public key type");
   }
-  if (EVP_PKEY_eq(public_key, pair.key.get()) != 1) {
-    ERR_clear_error();
-    return base::ConfigError("tls: private key does not match public key");
-  }
+  if (EVP_PKEY_eq(public_key, key) == 1) return base::OkStatus();
+  ERR_clear_error();
+  return base::ConfigError("tls: private key does not match public key");
+}
+
+// The leaf alone is parsed, as Go does; `chain` gets the certificates.
+base::Result<ChainAndKey> ParseLeafAndKey(std::string_view certificate_pem,
+                                          std::string_view key_pem,
+                                          std::vector<std::string>& chain) {
+  chain = TRY(FindChain(certificate_pem));
+  const PemBlock block = TRY(FindPrivateKey(key_pem));
+  ChainAndKey pair;
+  pair.chain.push_back(TRY(ParseAsGo(chain[0])));
+  pair.key = TRY(ParseKeyBlock(block));
+  TRY(CheckFit(X509_get0_pubkey(pair.chain[0].get()), pair.key.get()));
   return pair;
+}
+
+}  // namespace
+
+base::Result<KeyPtr> ParsePrivateKey(std::string_view pem) {
+  return ParseKeyBlock(TRY(FindPrivateKey(pem)));
+}
+
+base::Result<ChainAndKey> ParseKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
+  std::vector<std::string> chain;
+  ChainAndKey pair = TRY(ParseLeafAndKey(certificate_pem, key_pem, chain));
+  for (std::size_t i = 1; i < chain.size(); ++i) pair.chain.push_back(TRY(ParseAsGo(chain[i])));
+  return pair;
+}
+
+base::Status CheckKeyPair(std::string_view certificate_pem, std::string_view key_pem) {
+  std::vector<std::string> chain;
+  return ParseLeafAndKey(certificate_pem, key_pem, chain).status();
 }
 
 base::Status AddRoots(X509_STORE& store, std::string_view pem) {

@@ -51,8 +51,7 @@ std::string SerialOf(const X509* certificate);  // decimal
 // An IPv4 or IPv6 address from its 4 or 16 bytes, printed as Go does.
 std::string IpText(const unsigned char* bytes, int size);
 
-// The certificates of a PEM text that Go's tls.X509KeyPair would take as the chain, leaf first.
-base::Result<std::vector<X509Ptr>> ParseChain(std::string_view pem);
+// Errors of these are those of Go's tls.X509KeyPair.
 base::Result<KeyPtr> ParsePrivateKey(std::string_view pem);
 // Chain and key, checked against each other.
 struct ChainAndKey {

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "json/reader.h"
+#include "pki/certificates.h"
 #include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
 
@@ -71,15 +72,12 @@ void ValidateSecretUpdate(const Context& ctx, json::Value object, json::Value ol
 void WarnOfSecret(const Context&, json::Value object, json::Value,
                   std::vector<std::string>& warnings) {
   if (object["type"].AsString() != "kubernetes.io/tls") return;
-  const auto holds_pem = [&](std::string_view key) {
-    const auto text = base::Base64Decode(object["data"][key].AsString());
-    return text && text->find("-----BEGIN ") != std::string::npos;
-  };
-  if (!holds_pem("tls.crt")) {
-    warnings.emplace_back("tls: failed to find any PEM data in certificate input");
-  } else if (!holds_pem("tls.key")) {
-    warnings.emplace_back("tls: failed to find any PEM data in key input");
-  }
+  const json::Value data = object["data"];
+  const auto certificate = base::Base64Decode(data["tls.crt"].AsString());
+  const auto key = base::Base64Decode(data["tls.key"].AsString());
+  if (!certificate || !key) return;
+  const auto status = pki::CheckKeyPair(*certificate, *key);
+  if (!status.ok()) warnings.emplace_back(status.message());
 }
 
 }  // namespace
