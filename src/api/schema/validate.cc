@@ -2,8 +2,6 @@
 
 #include "api/schema/validate.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,9 +10,9 @@
 
 #include "api/schema/patterns.h"
 #include "api/schema/schema.h"
+#include "api/schema/text_formats.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "golang/netip.h"
 #include "json/value_set.h"
 #include "json/writer.h"
 
@@ -303,10 +301,6 @@ void Validator::Validate(Value props, Value value, const std::string& name, cons
   if (value.is_object()) CheckObject(props, value, name, old);
 }
 
-bool Matches(std::string_view text, const char* pattern) {
-  return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), pattern);
-}
-
 }  // namespace
 
 Counterparts::Counterparts(Value props, const Value* old) {
@@ -352,49 +346,6 @@ bool IsUnchanged(Value props, Value value, Value old) {
     if (below == nullptr && additional.is_object()) below = &additional;
     if (before == nullptr || below == nullptr) return false;
     if (!IsUnchanged(*below, member.value, *before)) return false;
-  }
-  return true;
-}
-
-bool MatchesFormat(std::string_view format, std::string_view text) {
-  if (format == "date") return Matches(text, R"(\d{4}-\d{2}-\d{2})");
-  if (format == "date-time" || format == "datetime") {
-    return Matches(text,
-                   R"(\d{4}-\d{2}-\d{2}[tT ]\d{2}:\d{2}:\d{2}(\.\d+)?([zZ]|[+-]\d{2}:\d{2}))");
-  }
-  if (format == "duration") {
-    return Matches(text, R"([+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))"
-                         R"(((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*))") ||
-           Matches(text, R"(\d+\s*(w|wk|week|weeks|d|day|days|h|hr|hour|hours|m|min|minute|)"
-                         R"(minutes|s|sec|second|seconds))");
-  }
-  if (format == "ipv4") {
-    return golang::ParseIpSloppy(text) && text.find('.') != std::string_view::npos;
-  }
-  if (format == "ipv6") {
-    return golang::ParseIp(text) && text.find(':') != std::string_view::npos;
-  }
-  if (format == "cidr") return golang::ParsePrefixSloppy(text).has_value();
-  if (format == "mac") return Matches(text, R"(([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2})");
-  if (format == "uuid") {
-    return Matches(text, R"((?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})");
-  }
-  if (format == "uuid3" || format == "uuid4" || format == "uuid5") {
-    const std::string version(1, format.back());
-    const std::string pattern = base::StrCat("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?", version,
-                                             "[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}");
-    return Matches(text, pattern.c_str());
-  }
-  if (format == "hostname") {
-    return Matches(text, R"(([a-zA-Z0-9\p{L}]([a-zA-Z0-9\p{L}-]{0,61}[a-zA-Z0-9\p{L}])?)(\.)"
-                         R"([a-zA-Z0-9\p{L}]([a-zA-Z0-9\p{L}-]{0,61}[a-zA-Z0-9\p{L}])?)*\.?)");
-  }
-  if (format == "email") return Matches(text, R"([^@\s]+@[^@\s]+)");
-  if (format == "uri") return Matches(text, R"(([a-zA-Z][a-zA-Z0-9+.-]*:.*)|(/.*))");
-  if (format == "byte") return base::Base64Decode(text).has_value();
-  if (format == "hexcolor") return Matches(text, "#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})");
-  if (format == "isbn10" || format == "isbn13" || format == "isbn") {
-    return Matches(text, R"([0-9X -]{10,17})");
   }
   return true;
 }

@@ -44,7 +44,5 @@ class Counterparts {
 // Elements of x-kubernetes-list-type set and map that occur twice.
 void ValidateListTypes(json::Value props, json::Value value, const FieldPath& path,
                        FieldErrors& errors);
-// Whether the text is of the format ("date-time", "ipv4", "uuid", …); unknown formats accept all.
-bool MatchesFormat(std::string_view format, std::string_view text);
 
 }  // namespace portcullis::api::schema

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/schema/text_formats.h"
 #include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -102,30 +103,13 @@ class CustomResourceDefinitions final : public DefaultStrategy {
   }
 };
 
-// Formats of texts that values are held to, without hyphens.
-constexpr std::string_view kTextFormats[] = {
-    "bsonobjectid", "uri",        "email",    "hostname",     "ipv4",       "ipv6", "cidr",
-    "mac",          "uuid",       "uuid3",    "uuid4",        "uuid5",      "isbn", "isbn10",
-    "isbn13",       "creditcard", "ssn",      "hexcolor",     "rgbcolor",   "byte", "password",
-    "date",         "duration",   "datetime", "k8sshortname", "k8slongname"};
-
-bool IsKnownFormat(std::string_view type, std::string_view format) {
-  if (type == "integer") return format == "int32" || format == "int64";
-  if (type == "number") return format == "float" || format == "double";
-  if (!type.empty() && type != "string") return false;
-  std::string plain(format);
-  std::erase(plain, '-');
-  return std::find(std::begin(kTextFormats), std::end(kTextFormats), plain) !=
-         std::end(kTextFormats);
-}
-
 void AddUnknownFormats(json::Value schema, std::vector<std::string_view>& formats) {
   if (schema.is_array()) {
     for (const json::Value& inner : schema.elements()) AddUnknownFormats(inner, formats);
     return;
   }
   const std::string_view format = schema["format"].AsString();
-  if (!format.empty() && !IsKnownFormat(schema["type"].AsString(), format) &&
+  if (!format.empty() && !api::schema::IsFormatOf(schema["type"].AsString(), format) &&
       std::find(formats.begin(), formats.end(), format) == formats.end()) {
     formats.push_back(format);
   }
