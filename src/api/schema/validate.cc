@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "api/schema/patterns.h"
@@ -13,6 +16,7 @@
 #include "api/schema/text_formats.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "json/value_set.h"
 #include "json/writer.h"
 
@@ -21,191 +25,304 @@ namespace {
 
 using json::Value;
 
-std::string_view TypeName(Value value) {
+// Of JSON as OpenAPI names it, and of the Go value that holds it.
+struct TypeName {
+  std::string_view name;
+  std::string_view format;
+};
+
+TypeName TypeOf(Value value) {
   switch (value.type()) {
     case json::Type::kNull:
-      return "null";
+      return {"null", ""};
     case json::Type::kBool:
-      return "boolean";
+      return {"boolean", ""};
     case json::Type::kInt:
-      return "integer";
+      return {"integer", "int64"};
     case json::Type::kDouble:
-      return "number";
+      return {"number", "float64"};
     case json::Type::kString:
-      return "string";
+      return {"string", ""};
     case json::Type::kArray:
-      return "array";
+      return {"array", ""};
     case json::Type::kObject:
       break;
   }
-  return "object";
+  return {"object", ""};
 }
 
-bool IsWhole(Value value) {
-  return value.is_int() || (value.is_double() && std::trunc(value.AsDouble()) == value.AsDouble());
+// What a schema says of the type of its values.
+struct Expected {
+  explicit Expected(Value props)
+      : either(props["x-kubernetes-int-or-string"].AsBool()),
+        type(either ? "" : props["type"].AsString()),
+        format(props["format"].AsString()) {
+    if (!IsFormatOf(type, format)) format = {};
+  }
+
+  bool empty() const { return !either && type.empty(); }
+  bool Has(std::string_view name) const {
+    return either ? name == "integer" || name == "string" : !name.empty() && name == type;
+  }
+  std::string_view text() const { return either ? "integer,string" : type; }
+
+  bool either;  // an integer or a string
+  std::string_view type;
+  std::string_view format;  // empty if it means nothing for this type
+};
+
+// Whether a double counts as a whole number: those that JSON can hold, and what is a hair beside one.
+bool IsWhole(double number) {
+  constexpr double kLargest = 9007199254740991.0;
+  if (!(std::abs(number) <= kLargest)) return false;
+  const double rounded = std::round(number);
+  return number == rounded || std::abs(number - rounded) < 1e-9 * std::abs(rounded);
 }
 
-bool HasType(Value value, std::string_view type) {
-  if (type == "integer") return IsWhole(value);
-  if (type == "number") return value.is_number();
-  return TypeName(value) == type;
+// A double as Go's int64() has it on amd64.
+std::int64_t Truncated(double number) {
+  if (!(std::abs(number) < 9223372036854775808.0)) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(number);
 }
+
+std::string NumberText(Value value) {
+  return value.is_int() ? std::to_string(value.AsInt()) : golang::FormatFloat(value.AsDouble());
+}
+
+// Whether a value is one of an enumeration, converted to its type as Go converts: a number loses its
+// fraction to become an integer, an integer is the character of that code.
+bool IsOneOf(Value value, Value one) {
+  if (value.is_null() || one.is_null()) return false;
+  if (one.is_int() && value.is_double()) return Truncated(value.AsDouble()) == one.AsInt();
+  if (one.is_double() && value.is_number()) return value.AsDouble() == one.AsDouble();
+  if (one.is_string() && value.is_int()) {
+    const std::int64_t code = value.AsInt();
+    std::string text;
+    base::AppendRune(code >= 0 && code <= 0x10FFFF ? static_cast<char32_t>(code) : 0xFFFD, text);
+    return one.AsString() == text;
+  }
+  return one == value;
+}
+
+// What is wrong with a value, and how many checks it has passed: of alternatives that are all wrong
+// the one with most of them is told.
+struct Findings {
+  FieldErrors errors;
+  int passed = 0;
+
+  bool valid() const { return errors.empty(); }
+  void Take(Findings other) {
+    passed += other.passed;
+    if (errors.empty()) return errors.swap(other.errors);
+    std::move(other.errors.begin(), other.errors.end(), std::back_inserter(errors));
+  }
+};
 
 class Validator {
  public:
-  Validator(FieldPath root, const Patterns& patterns, FieldErrors& errors)
-      : root_(std::move(root)), patterns_(patterns), errors_(errors) {}
+  Validator(FieldPath root, const Patterns& patterns)
+      : root_(std::move(root)), patterns_(patterns) {}
 
-  // `old` is what the value replaces, or null pointer: what has not changed is not checked again.
-  void Validate(Value props, Value value, const std::string& name, const Value* old = nullptr);
+  // `old` is what the value replaces, or null pointer: what has not changed may stay as it is.
+  Findings Validate(Value props, Value value, const std::string& name, const Value* old);
 
  private:
-  void CheckType(Value props, Value value, const std::string& name, bool& matches);
-  void CheckString(Value props, Value value, const std::string& name);
-  void CheckNumber(Value props, Value value, const std::string& name);
-  void CheckArray(Value props, Value value, const std::string& name, const Value* old);
-  void CheckObject(Value props, Value value, const std::string& name, const Value* old);
-  void CheckEnum(Value props, Value value, const std::string& name);
-  void CheckCombinations(Value props, Value value, const std::string& name);
+  Findings Check(Value props, Value value, const std::string& name, const Value* old);
+  bool CheckType(const Expected& expected, Value value, const std::string& name, Findings& out);
+  void CheckText(Value props, Value value, const std::string& name, Findings& out);
+  void CheckNumber(Value props, Value value, const std::string& name, Findings& out);
+  bool CheckRange(const Expected& expected, Value number, std::string_view what,
+                  const std::string& name, Findings& out);
+  void CheckMultiple(Value step, Value value, const std::string& name, Findings& out);
+  void CheckArray(Value props, Value value, const std::string& name, const Value* old,
+                  Findings& out);
+  void CheckObject(Value props, Value value, const std::string& name, const Value* old,
+                   Findings& out);
+  void CheckEnum(Value props, Value value, const std::string& name, Findings& out);
+  void CheckAlternatives(Value props, Value value, const std::string& name, const Value* old,
+                         Findings& out);
 
-  // How many errors the value has against another schema.
-  bool Fits(Value props, Value value, const std::string& name) const {
-    FieldErrors errors;
-    Validator(root_, patterns_, errors).Validate(props, value, name);
-    return errors.empty();
-  }
   FieldPath At(const std::string& name) const {
     if (name.empty()) return root_;
     if (root_.empty()) return FieldPath(name);
     return root_.Child(name);
   }
-  void AddInvalid(const std::string& name, BadValue value, std::string_view text) {
-    errors_.push_back(Invalid(At(name), std::move(value), base::StrCat(name, " in body ", text)));
+  void AddInvalid(const std::string& name, BadValue value, std::string_view text, Findings& out) {
+    out.errors.push_back(
+        Invalid(At(name), std::move(value), base::StrCat(name, " in body ", text)));
+  }
+  void AddType(const std::string& name, std::string_view wanted, std::string_view got,
+               Findings& out) {
+    out.errors.push_back(TypeInvalid(
+        At(name), got,
+        base::StrCat(name, " in body must be of type ", wanted, ": ", base::GoQuote(got))));
+  }
+  // Of these errors only the text names the place.
+  void AddPlaceless(std::string_view text, Findings& out) {
+    out.errors.push_back(Invalid(root_, "", text));
   }
 
   FieldPath root_;
   const Patterns& patterns_;
-  FieldErrors& errors_;
+  int alternatives_ = 0;  // that are being looked at, one within the other
 };
 
-std::string Number(Value value) {
-  return value.is_int() ? std::to_string(value.AsInt()) : json::ToString(value);
-}
-
-void Validator::CheckType(Value props, Value value, const std::string& name, bool& matches) {
-  const std::string_view type = props["type"].AsString();
-  matches = true;
-  if (props["x-kubernetes-int-or-string"].AsBool()) {
-    if (!value.is_string() && !IsWhole(value)) {
-      matches = false;
-      errors_.push_back(TypeInvalid(At(name), TypeName(value),
-                                    base::StrCat(name, " in body must be of type integer,string: ",
-                                                 base::GoQuote(TypeName(value)))));
-    }
-    return;
+// Whether the type fits.
+bool Validator::CheckType(const Expected& expected, Value value, const std::string& name,
+                          Findings& out) {
+  const TypeName got = TypeOf(value);
+  const bool number = expected.Has("number") || expected.Has("integer");
+  const bool fits = expected.Has(got.name) || (value.is_int() && expected.Has("number")) ||
+                    (value.is_double() && expected.Has("integer") && IsWhole(value.AsDouble()));
+  const bool formatted = !expected.format.empty();
+  if (value.is_string() || value.is_array()) {
+    if (formatted && !number) return true;  // the format tells, if anything does
+  } else if (formatted && !fits) {
+    AddType(name, expected.format, got.format, out);
+    return false;
   }
-  if (type.empty() || HasType(value, type)) return;
-  matches = false;
-  errors_.push_back(TypeInvalid(
-      At(name), TypeName(value),
-      base::StrCat(name, " in body must be of type ", type, ": ", base::GoQuote(TypeName(value)))));
+  if (!fits) AddType(name, expected.text(), got.name, out);
+  return fits;
 }
 
-void Validator::CheckString(Value props, Value value, const std::string& name) {
+// Of length and pattern only the first that is wrong is told.
+void Validator::CheckText(Value props, Value value, const std::string& name, Findings& out) {
   const std::string_view text = value.AsString();
   const auto length = static_cast<std::int64_t>(base::RuneCount(text));
   if (const Value* most = props.Find("maxLength"); most != nullptr && length > most->AsInt()) {
-    errors_.push_back(TooLong(At(name), static_cast<int>(most->AsInt())));
+    return out.errors.push_back(TooLong(At(name), static_cast<int>(most->AsInt())));
   }
   if (const Value* least = props.Find("minLength"); least != nullptr && length < least->AsInt()) {
-    AddInvalid(name, value, base::StrCat("should be at least ", Number(*least), " chars long"));
+    return AddInvalid(name, value,
+                      base::StrCat("should be at least ", NumberText(*least), " chars long"), out);
   }
-  if (const std::string_view pattern = props["pattern"].AsString(); !pattern.empty()) {
-    if (!patterns_.Occurs(pattern, text)) {
-      AddInvalid(name, value, base::StrCat("should match '", pattern, "'"));
-    }
-  }
-  if (const std::string_view format = props["format"].AsString();
-      !format.empty() && !MatchesFormat(format, text)) {
-    errors_.push_back(TypeInvalid(
-        At(name), value,
-        base::StrCat(name, " in body must be of type ", format, ": ", base::GoQuote(text))));
+  const std::string_view pattern = props["pattern"].AsString();
+  if (!pattern.empty() && !patterns_.Occurs(pattern, text)) {
+    AddInvalid(name, value, base::StrCat("should match '", pattern, "'"), out);
   }
 }
 
-void Validator::CheckNumber(Value props, Value value, const std::string& name) {
-  const double number = value.AsDouble();
-  if (const Value* step = props.Find("multipleOf"); step != nullptr && step->AsDouble() > 0) {
-    const double quotient = number / step->AsDouble();
-    if (std::trunc(quotient) != quotient) {
-      AddInvalid(name, value, base::StrCat("should be a multiple of ", Number(*step)));
-    }
+// Whether the schema's type can hold a number: the value or one of its limits.
+bool Validator::CheckRange(const Expected& expected, Value number, std::string_view what,
+                           const std::string& name, Findings& out) {
+  const double value = number.AsDouble();
+  bool fits = true;
+  if (expected.type == "integer") {
+    fits =
+        number.is_int() || (std::trunc(value) == value && std::abs(value) < 9223372036854775808.0);
+    if (expected.format == "int32") fits = fits && value >= -2147483648.0 && value <= 2147483647.0;
+  } else if (expected.format == "float") {
+    fits = std::isfinite(static_cast<float>(value));
   }
-  if (const Value* most = props.Find("maximum")) {
-    const bool exclusive = props["exclusiveMaximum"].AsBool();
-    if (number > most->AsDouble() || (exclusive && number == most->AsDouble())) {
-      AddInvalid(
-          name, value,
-          base::StrCat(exclusive ? "should be less than " : "should be less than or equal to ",
-                       Number(*most)));
-    }
+  if (fits) return true;
+  const std::string form = expected.format.empty() ? std::string(" (default format)")
+                                                   : base::StrCat(" with format ", expected.format);
+  AddPlaceless(base::StrCat(what, " value must be of type ", expected.type, form, " in ", name),
+               out);
+  return false;
+}
+
+// `step` is an integer where integers are compared.
+void Validator::CheckMultiple(Value step, Value value, const std::string& name, Findings& out) {
+  const double factor = step.AsDouble();
+  if (factor <= 0) {
+    out.errors.push_back(Invalid(At(name), step,
+                                 base::StrCat("factor MultipleOf declared for ", name,
+                                              " must be positive: ", NumberText(step))));
+    return;
   }
-  if (const Value* least = props.Find("minimum")) {
-    const bool exclusive = props["exclusiveMinimum"].AsBool();
-    if (number < least->AsDouble() || (exclusive && number == least->AsDouble())) {
-      AddInvalid(name, value,
-                 base::StrCat(
-                     exclusive ? "should be greater than " : "should be greater than or equal to ",
-                     Number(*least)));
-    }
-  }
-  const std::string_view format = props["format"].AsString();
-  if (format == "int32" && (number > 2147483647.0 || number < -2147483648.0)) {
-    AddInvalid(name, value, "must be of type int32: \"" + Number(value) + "\"");
+  const bool multiple = step.is_int() ? value.AsInt() % step.AsInt() == 0
+                        : factor < 1  ? IsWhole(1 / factor * value.AsDouble())
+                                      : IsWhole(value.AsDouble() / factor);
+  if (!multiple) {
+    AddInvalid(name, value, base::StrCat("should be a multiple of ", NumberText(step)), out);
   }
 }
 
-void Validator::CheckArray(Value props, Value value, const std::string& name, const Value* old) {
+// Of the difference.
+template <typename T>
+int SignOf(T a, T b) {
+  return (a > b) - (a < b);
+}
+
+struct Limit {
+  std::string_view keyword;
+  std::string_view exclusive;
+  std::string_view what;
+  std::string_view text;
+  int sign;  // of value - limit where it is wrong
+};
+constexpr Limit kLimits[] = {
+    {"minimum", "exclusiveMinimum", "Minimum boundary", "should be greater than ", -1},
+    {"maximum", "exclusiveMaximum", "Maximum boundary", "should be less than ", 1}};
+
+void Validator::CheckNumber(Value props, Value value, const std::string& name, Findings& out) {
+  const Expected expected(props);
+  CheckRange(expected, value, "Checked", name, out);
+  // Integers are compared as such, the limit loses its fraction.
+  const auto bound_of = [&](Value limit, std::string_view what) {
+    const bool fits = CheckRange(expected, limit, what, name, out);
+    const double number = limit.AsDouble();
+    return fits && value.is_int() ? Value::Int(Truncated(number)) : Value::Double(number);
+  };
+  if (const Value* step = props.Find("multipleOf")) {
+    CheckMultiple(bound_of(*step, "MultipleOf"), value, name, out);
+  }
+  for (const Limit& limit : kLimits) {
+    const Value* found = props.Find(limit.keyword);
+    if (found == nullptr) continue;
+    const Value bound = bound_of(*found, limit.what);
+    const int sign = bound.is_int() ? SignOf(value.AsInt(), bound.AsInt())
+                                    : SignOf(value.AsDouble(), bound.AsDouble());
+    const bool exclusive = props[limit.exclusive].AsBool();
+    if (sign != limit.sign && !(exclusive && sign == 0)) continue;
+    AddInvalid(name, value,
+               base::StrCat(limit.text, exclusive ? "" : "or equal to ", NumberText(bound)), out);
+  }
+}
+
+void Validator::CheckArray(Value props, Value value, const std::string& name, const Value* old,
+                           Findings& out) {
   if (const Value items = props["items"]; items.is_object()) {
     std::size_t index = 0;
     const Counterparts before(props, old);
     for (const Value& element : value.elements()) {
-      Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
-               before.Of(element));
+      out.Take(Validate(items, element, base::StrCat(name, "[", std::to_string(index++), "]"),
+                        before.Of(element)));
     }
   }
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minItems"); least != nullptr && size < least->AsInt()) {
-    AddInvalid(name, size, base::StrCat("should have at least ", Number(*least), " items"));
+    AddInvalid(name, size, base::StrCat("should have at least ", NumberText(*least), " items"),
+               out);
   }
   if (const Value* most = props.Find("maxItems"); most != nullptr && size > most->AsInt()) {
-    errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
+    out.errors.push_back(
+        TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
   }
   if (props["uniqueItems"].AsBool()) {
     json::ValueSet seen;
     const auto items = value.elements();
     const bool unique = std::all_of(items.begin(), items.end(),
                                     [&](const Value& item) { return seen.Insert(item); });
-    if (!unique) AddInvalid(name, "", "shouldn't contain duplicates");
+    if (!unique) AddInvalid(name, "", "shouldn't contain duplicates", out);
   }
 }
 
-void Validator::CheckObject(Value props, Value value, const std::string& name, const Value* old) {
+void Validator::CheckObject(Value props, Value value, const std::string& name, const Value* old,
+                            Findings& out) {
   const auto size = static_cast<std::int64_t>(value.size());
   if (const Value* least = props.Find("minProperties"); least && size < least->AsInt()) {
-    AddInvalid(name, size, base::StrCat("should have at least ", Number(*least), " properties"));
+    AddInvalid(name, size, base::StrCat("should have at least ", NumberText(*least), " properties"),
+               out);
   }
   if (const Value* most = props.Find("maxProperties"); most && size > most->AsInt()) {
-    errors_.push_back(TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
+    out.errors.push_back(
+        TooMany(At(name), static_cast<int>(size), static_cast<int>(most->AsInt())));
   }
   const auto below = [&](std::string_view member) {
     return name.empty() ? std::string(member) : base::StrCat(name, ".", member);
   };
-  for (const Value& required : props["required"].elements()) {
-    if (!value.Has(required.AsString())) {
-      errors_.push_back(Required(At(below(required.AsString())), ""));
-    }
-  }
   const Value properties = props["properties"];
   const Value additional = props["additionalProperties"];
   std::vector<const json::Member*> members;
@@ -218,87 +335,127 @@ void Validator::CheckObject(Value props, Value value, const std::string& name, c
                           (member->name() == "apiVersion" || member->name() == "kind");
     const Value* before = old != nullptr && !has_type ? old->Find(member->name()) : nullptr;
     if (const Value* property = properties.Find(member->name())) {
-      Validate(*property, member->value, below(member->name()), before);
+      out.Take(Validate(*property, member->value, below(member->name()), before));
     } else if (additional.is_object()) {
-      Validate(additional, member->value, below(member->name()), before);
+      out.Take(Validate(additional, member->value, below(member->name()), before));
+    }
+  }
+  for (const Value& required : props["required"].elements()) {
+    if (!value.Has(required.AsString())) {
+      out.errors.push_back(Required(At(below(required.AsString())), ""));
     }
   }
 }
 
-void Validator::CheckEnum(Value props, Value value, const std::string& name) {
+void Validator::CheckEnum(Value props, Value value, const std::string& name, Findings& out) {
   const Value allowed = props["enum"];
-  if (!allowed.is_array()) return;
+  if (allowed.empty()) return;
   std::vector<std::string> texts;
   for (const Value& one : allowed.elements()) {
-    if (one == value ||
-        (one.is_number() && value.is_number() && one.AsDouble() == value.AsDouble())) {
-      return;
-    }
+    if (IsOneOf(value, one)) return;
     texts.push_back(one.is_string() ? std::string(one.AsString()) : json::ToString(one));
   }
-  std::vector<std::string_view> views(texts.begin(), texts.end());
-  errors_.push_back(NotSupported(At(name), value, views));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  out.errors.push_back(NotSupported(At(name), value, views));
 }
 
-void Validator::CheckCombinations(Value props, Value value, const std::string& name) {
-  // These errors have no field of their own: only the text names the place.
+void Validator::CheckAlternatives(Value props, Value value, const std::string& name,
+                                  const Value* old, Findings& out) {
   const auto must = [&](std::string_view text) {
-    errors_.push_back(Invalid(root_, "", base::StrCat(base::GoQuote(name), " must ", text)));
+    AddPlaceless(base::StrCat(base::GoQuote(name), " must ", text), out);
   };
-  const auto fitting = [&](Value list) {
-    return std::count_if(list.elements().begin(), list.elements().end(),
-                         [&](const Value& one) { return Fits(one, value, name); });
-  };
-  // What is wrong with the alternative that fits best.
-  const auto best_failure = [&](Value list) {
-    FieldErrors best;
+  // Of those that fit the first, else what fits best; `count` is how many fit.
+  const auto best_of = [&](Value list, bool any_will_do, std::size_t& count) {
+    Findings best;
+    bool first = true;
     for (const Value& one : list.elements()) {
-      FieldErrors errors;
-      Validator(root_, patterns_, errors).Validate(one, value, name);
-      if (best.empty() || errors.size() < best.size()) best = std::move(errors);
+      Findings found = Check(one, value, name, old);
+      if (found.valid() && count++ > 0) continue;
+      if (!found.valid() && (count > 0 || !(first || found.passed > best.passed))) continue;
+      best = std::move(found);
+      first = false;
+      if (count > 0 && any_will_do) break;
     }
-    errors_.insert(errors_.end(), best.begin(), best.end());
+    return best;
   };
-  if (const Value any = props["anyOf"]; !any.empty() && fitting(any) == 0) {
-    must("validate at least one schema (anyOf)");
-    best_failure(any);
+  ++alternatives_;
+  std::size_t count = 0;
+  if (const Value any = props["anyOf"]; !any.empty()) {
+    Findings best = best_of(any, true, count);
+    if (count == 0) must("validate at least one schema (anyOf)");
+    out.Take(std::move(best));
   }
   if (const Value one = props["oneOf"]; !one.empty()) {
-    const auto count = fitting(one);
-    if (count == 0) {
-      must("validate one and only one schema (oneOf). Found none valid");
-      best_failure(one);
-    }
+    count = 0;
+    Findings best = best_of(one, false, count);
+    if (count == 0) must("validate one and only one schema (oneOf). Found none valid");
     if (count > 1) {
       must(base::StrCat("validate one and only one schema (oneOf). Found ", std::to_string(count),
                         " valid alternatives"));
     }
+    if (count <= 1) out.Take(std::move(best));
   }
-  if (const Value all = props["allOf"]; all.is_array()) {
-    const auto count = static_cast<std::size_t>(fitting(all));
+  if (const Value all = props["allOf"]; !all.empty()) {
+    count = 0;
+    for (const Value& one : all.elements()) {
+      Findings found = Check(one, value, name, old);
+      if (found.valid()) ++count;
+      out.Take(std::move(found));
+    }
     if (count < all.size()) {
-      for (const Value& one : all.elements()) Validate(one, value, name);
       must(count == 0 ? "validate all the schemas (allOf). None validated"
                       : "validate all the schemas (allOf)");
     }
   }
-  if (const Value no = props["not"]; no.is_object() && Fits(no, value, name)) {
+  if (const Value no = props["not"]; no.is_object() && Check(no, value, name, old).valid()) {
     must("not validate the schema (not)");
   }
+  --alternatives_;
 }
 
-void Validator::Validate(Value props, Value value, const std::string& name, const Value* old) {
-  if (old != nullptr && IsUnchanged(props, value, *old)) return;
-  if (value.is_null() && props["nullable"].AsBool()) return;
-  bool matches = true;
-  CheckType(props, value, name, matches);
-  if (!matches) return;
-  CheckCombinations(props, value, name);
-  if (value.is_string()) CheckString(props, value, name);
-  if (value.is_number()) CheckNumber(props, value, name);
-  if (value.is_array()) CheckArray(props, value, name, old);
-  CheckEnum(props, value, name);
-  if (value.is_object()) CheckObject(props, value, name, old);
+// A check of the type alone says that it does not fit; the others look at the value all the same.
+Findings Validator::Check(Value props, Value value, const std::string& name, const Value* old) {
+  Findings out;
+  const Expected expected(props);
+  if (value.is_null()) {
+    if (expected.empty() || props["nullable"].AsBool()) {
+      ++out.passed;
+    } else {
+      AddType(name, expected.text(), "null", out);
+    }
+    CheckEnum(props, value, name, out);
+    return out;
+  }
+  if (!expected.empty() || !expected.format.empty()) {
+    out.passed += CheckType(expected, value, name, out) ? 2 : 1;
+  }
+  CheckAlternatives(props, value, name, old, out);
+  if (value.is_string()) {
+    CheckText(props, value, name, out);
+    if (IsFormatOf("string", expected.format)) {
+      ++out.passed;
+      if (!MatchesFormat(expected.format, value.AsString())) {
+        AddType(name, expected.format, value.AsString(), out);
+      }
+    }
+  }
+  if (value.is_number()) CheckNumber(props, value, name, out);
+  if (value.is_array()) CheckArray(props, value, name, old, out);
+  CheckEnum(props, value, name, out);
+  if (value.is_object()) CheckObject(props, value, name, old, out);
+  // Alternatives, the enumeration and the schema itself, and what belongs to the type.
+  out.passed += 4 + (value.is_number() || value.is_array() ? 2 : value.is_bool() ? 0 : 1);
+  return out;
+}
+
+Findings Validator::Validate(Value props, Value value, const std::string& name, const Value* old) {
+  // Within alternatives it counts how much of the value fits, even if it has not changed.
+  if (old != nullptr && alternatives_ == 0 && IsUnchanged(props, value, *old)) return {};
+  Findings found = Check(props, value, name, old);
+  if (old != nullptr && alternatives_ > 0 && !found.valid() && IsUnchanged(props, value, *old)) {
+    found.errors.clear();
+  }
+  return found;
 }
 
 }  // namespace
@@ -355,7 +512,11 @@ void ValidateValue(const Constraints& schema, Value value, const FieldPath& path
   // A schema that belongs to no pool is looked at once.
   const Patterns own;
   const Patterns& patterns = schema.patterns != nullptr ? *schema.patterns : own;
-  Validator(path, patterns, errors).Validate(schema.props, value, "", old);
+  std::unordered_set<std::string> told;
+  for (FieldError& error :
+       Validator(path, patterns).Validate(schema.props, value, "", old).errors) {
+    if (told.insert(error.ToString()).second) errors.push_back(std::move(error));
+  }
 }
 
 namespace {
