@@ -299,16 +299,13 @@ class SchemaDefaulter {
 
  private:
   Value Fields(const Schema& schema, Value object) {
-    std::vector<json::Member> changes;  // null: removed
+    std::vector<json::Member> changes;
     for (const Field& field : schema.fields) {
       const Value* found = object.Find(field.name, field.hash);
       if (field.schema == nullptr) continue;
       // A null where null is not allowed counts as absent.
       const bool absent = found == nullptr || (found->is_null() && !field.schema->nullable);
-      if (absent && field.default_value().is_null()) {
-        if (found != nullptr) changes.emplace_back(field.name, Value());
-        continue;
-      }
+      if (absent && field.default_value().is_null()) continue;
       if (absent) added_ += field.name.size() + TextSize(field.default_value());
       const Value old = found != nullptr ? *found : Value();
       const Value value = Apply(*field.schema, absent ? field.default_value() : old);

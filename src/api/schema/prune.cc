@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Pruning of custom resources: fields that the structural schema does not name are removed, below
-// preserved ones only where the schema says something again.
+// preserved ones only where the schema says something again. So are nulls that the schema does not
+// allow and has no default for.
 #include <algorithm>
 #include <optional>
 
@@ -18,6 +19,13 @@ using json::Value;
 
 bool IsMetaField(std::string_view name) {
   return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+// Whether the schema says anything about the value, which `additionalProperties: true` does not, and
+// allows no null.
+bool IsForbiddenNull(const Schema* schema, Value value) {
+  return value.is_null() && schema != nullptr && !schema->nullable &&
+         (schema->kind != Kind::kAny || schema->preserve_unknown_fields);
 }
 
 class Pruner {
@@ -63,9 +71,12 @@ class Pruner {
     if (embedded && IsMetaField(name)) return member.value;
     if (schema != nullptr) {
       if (const Field* field = schema->FindField(name, member.hash)) {
-        return Prune(field->schema, member.value, false);
+        const bool stays =
+            !IsForbiddenNull(field->schema, member.value) || !field->default_value().is_null();
+        return stays ? std::optional(Prune(field->schema, member.value, false)) : std::nullopt;
       }
       if (schema->kind == Kind::kMap) {
+        if (IsForbiddenNull(schema->element, member.value)) return std::nullopt;
         if (schema->element == nullptr || schema->element->kind == Kind::kAny) return member.value;
         return Prune(schema->element, member.value, false);
       }

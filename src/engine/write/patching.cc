@@ -220,8 +220,12 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     object =
         json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(target.kind)));
   }
-  const auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
+  auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
+  if (custom && !is_text) {
+    // An apply to a custom resource merges what is not decoded: its nulls stay for the validation to see.
+    canonical = json::With(op.arena, object, "metadata", (*canonical)["metadata"]);
+  }
   if (!patched.range_error.empty() && json::HasInfinity(*canonical)) {
     return does_not_fit(base::BadRequest(patched.range_error));
   }
