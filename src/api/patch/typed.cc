@@ -8,6 +8,14 @@
 #include "api/schema/sent_empties.h"
 
 namespace portcullis::api::patch {
+
+bool TakesAny(const schema::Schema* schema) {
+  if (schema == nullptr) return true;
+  const bool custom = schema->go_type.empty();
+  return schema->kind == schema::Kind::kAny ? custom || schema->preserve_unknown_fields
+                                            : custom && schema->kind == schema::Kind::kIntOrString;
+}
+
 namespace {
 
 using json::Value;
@@ -20,9 +28,7 @@ enum class Shape { kLeaf, kList, kMap };
 
 // How a value at a place with this schema is treated.
 Shape ShapeOf(const Schema* schema, Value value) {
-  const bool open =
-      schema == nullptr || (schema->kind == Kind::kAny && schema->preserve_unknown_fields);
-  if (open) return value.is_object() ? Shape::kMap : Shape::kLeaf;
+  if (TakesAny(schema)) return value.is_object() ? Shape::kMap : Shape::kLeaf;
   switch (schema->kind) {
     case Kind::kStruct:
     case Kind::kMap:
@@ -205,9 +211,11 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
   if (hollow(before) && hollow(after)) shape = Shape::kLeaf;
   if (before != nullptr && after != nullptr && before->is_object() != after->is_object() &&
       !before->is_null() && !after->is_null()) {
-    shape = Shape::kLeaf;
-  }
-  if (shape == Shape::kLeaf) {
+    // A map that takes the place of something else, or the other way round, where any type may be.
+    out.modified = true;
+    CompareMembers(schema, before->is_object() ? before : nullptr,
+                   after->is_object() ? after : nullptr, {}, below);
+  } else if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr &&
                    (!(*before == *after) || LosesEmpty(schema, sent, *after));
   } else if (shape == Shape::kList) {

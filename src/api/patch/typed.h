@@ -14,6 +14,10 @@
 
 namespace portcullis::api::patch {
 
+// Whether the schema describes nothing: values of any type may be there, and be merged. In a custom
+// resource (whose schemas have no Go type) that includes x-kubernetes-int-or-string.
+bool TakesAny(const schema::Schema* schema);
+
 // OK, or what is wrong with a configuration that a client wants to apply, as in
 // `.spec.replicas: expected numeric (int or float), got string`.
 base::Status CheckTyped(const schema::Schema& schema, json::Value object);
