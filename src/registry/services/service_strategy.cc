@@ -44,23 +44,28 @@ bool ChecksHealth(json::Value service) {
          service["spec"]["externalTrafficPolicy"].AsString() == "Local";
 }
 
+// What a Service holds of the range of node ports: none that it may not have for its type.
 std::set<int> NodePorts(json::Value service) {
   std::set<int> ports;
-  for (const json::Value& port : service["spec"]["ports"].elements()) {
-    const int number = static_cast<int>(port["nodePort"].AsInt());
-    if (number != 0) ports.insert(number);
+  if (HasNodePorts(service)) {
+    for (const json::Value& port : service["spec"]["ports"].elements()) {
+      ports.insert(static_cast<int>(port["nodePort"].AsInt()));
+    }
   }
-  const int health = static_cast<int>(service["spec"]["healthCheckNodePort"].AsInt());
-  if (health != 0) ports.insert(health);
+  if (ChecksHealth(service)) {
+    ports.insert(static_cast<int>(service["spec"]["healthCheckNodePort"].AsInt()));
+  }
+  ports.erase(0);
   return ports;
 }
 
+// Likewise of addresses.
 std::vector<std::string_view> Addresses(json::Value service) {
   std::vector<std::string_view> addresses;
-  for (const json::Value& address : service["spec"]["clusterIPs"].elements()) {
-    if (!address.AsString().empty() && address.AsString() != kNone) {
-      addresses.push_back(address.AsString());
-    }
+  const json::Value given = service["spec"]["clusterIPs"];
+  if (TypeOf(service) == "ExternalName" || given[0].AsString() == kNone) return addresses;
+  for (const json::Value& address : given.elements()) {
+    if (!address.AsString().empty()) addresses.push_back(address.AsString());
   }
   return addresses;
 }
