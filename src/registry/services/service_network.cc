@@ -25,11 +25,11 @@ bool ParseAddress(std::string_view text, std::uint32_t& number) {
   return true;
 }
 
-// The dynamic part of the range begins behind a band kept for addresses that users choose
-// (Kubernetes docs: Service ClusterIP allocation): min(max(16, size/16), 256).
-std::uint32_t StaticBand(std::uint32_t size) {
-  if (size <= 16) return 0;
-  return std::min(std::max<std::uint32_t>(16, size / 16), std::uint32_t{256});
+// How many of a range of `size` at its beginning are kept for what users choose, and given out last
+// (Kubernetes docs: Service ClusterIP allocation, avoiding collisions of node ports).
+std::uint32_t StaticBand(std::uint32_t size, std::uint32_t share, std::uint32_t most) {
+  constexpr std::uint32_t kLeast = 16;
+  return size <= kLeast ? 0 : std::clamp(size / share, kLeast, most);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string
 
 std::optional<std::uint32_t> ServiceNetwork::Reserve() {
   base::MutexLock lock(mutex_);
-  const std::uint32_t first = network_ + 1 + StaticBand(size_);
+  const std::uint32_t first = network_ + 1 + StaticBand(size_, 16, 256);
   const std::uint32_t last = network_ + size_ - 2;
   for (std::uint32_t tried = 0; tried <= last - (network_ + 1); ++tried) {
     if (next_address_ < first || next_address_ > last) next_address_ = first;
@@ -112,9 +112,15 @@ base::Result<std::string> ServiceNetwork::TakeAnyAddress(const Owner& owner) {
 
 std::optional<int> ServiceNetwork::ReservePort() {
   base::MutexLock lock(mutex_);
-  for (int tried = 0; tried <= last_port_ - first_port_; ++tried) {
-    if (next_port_ < first_port_ || next_port_ > last_port_) next_port_ = first_port_;
+  const int size = last_port_ - first_port_ + 1;
+  const int first =
+      first_port_ + static_cast<int>(StaticBand(static_cast<std::uint32_t>(size), 32, 128));
+  for (int tried = first; tried <= last_port_; ++tried) {
+    if (next_port_ < first || next_port_ > last_port_) next_port_ = first;
     const int candidate = next_port_++;
+    if (ports_.insert(candidate).second) return candidate;
+  }
+  for (int candidate = first_port_; candidate < first; ++candidate) {
     if (ports_.insert(candidate).second) return candidate;
   }
   return std::nullopt;
