@@ -106,9 +106,12 @@ void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
   }
 }
 
-void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& errors) {
+// Kubernetes says here once more what is wrong with the annotations as such.
+void CheckAnnotationChanges(json::Value object, json::Value old, FieldErrors& errors) {
   constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
   const FieldPath path("metadata", "annotations");
+  const json::Value now = object["metadata"]["annotations"];
+  const json::Value before = old["metadata"]["annotations"];
   const auto refuse = [&](std::string_view key, std::string_view verb) {
     if (key.starts_with(kAppArmorAnnotation)) {
       errors.push_back(
@@ -118,13 +121,14 @@ void CheckAnnotationChanges(json::Value now, json::Value before, FieldErrors& er
           api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " mirror pod annotation")));
     }
   };
-  for (const json::Member* old : SortedMembers(before)) {
-    const json::Value* value = now.Find(old->name());
-    if (value == nullptr || !(*value == old->value)) refuse(old->name(), "remove or update");
+  for (const json::Member* one : SortedMembers(before)) {
+    const json::Value* value = now.Find(one->name());
+    if (value == nullptr || !(*value == one->value)) refuse(one->name(), "remove or update");
   }
   for (const json::Member* added : SortedMembers(now)) {
     if (!before.Has(added->name())) refuse(added->name(), "add");
   }
+  CheckPodAnnotations(now, object["spec"], path, errors);
 }
 
 // True if `term` is `old` with nothing but more requirements.
@@ -256,13 +260,12 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
   if (ctx.subresource == "resize") return ValidatePodResize(ctx, object, old, errors);
   if (ctx.subresource == "status") {
-    CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"],
-                           errors);
+    CheckAnnotationChanges(object, old, errors);
     ValidatePodStatus(ctx, object, old, errors);
     return;
   }
   ValidatePodContent(ctx, object, old, errors);
-  CheckAnnotationChanges(object["metadata"]["annotations"], old["metadata"]["annotations"], errors);
+  CheckAnnotationChanges(object, old, errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   if (ctx.subresource == "ephemeralcontainers") {
