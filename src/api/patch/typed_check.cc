@@ -185,7 +185,7 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
       Check(field->schema, member.value, below);
     } else if (schema.kind == Kind::kMap) {
       Check(schema.element, member.value, below);
-    } else if (!schema.preserve_unknown_fields) {
+    } else if (!schema.preserve_unknown_fields && !schema.fields.empty()) {
       Add(below, "field not declared in schema");
       return;  // Kubernetes looks at no other field of this map
     }

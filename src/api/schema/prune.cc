@@ -77,7 +77,7 @@ class Pruner {
       }
       if (schema->kind == Kind::kMap) {
         if (IsForbiddenNull(schema->element, member.value)) return std::nullopt;
-        if (schema->element == nullptr || schema->element->kind == Kind::kAny) return member.value;
+        if (schema->element == nullptr) return member.value;
         return Prune(schema->element, member.value, false);
       }
       if (schema->preserve_unknown_fields) return member.value;
