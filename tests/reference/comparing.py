@@ -114,7 +114,8 @@ class Pair:
         if "dryRun=All" not in request.path and request.method != "GET" and not refused:
             return False
         reordered = a.code == b.code and answers.shape(a, b) == ("the same errors in another order",)
-        for _ in range(6 if refused or reordered else 1):
+        # Go goes through two members of a small map in the order in which they came seven times out of eight.
+        for _ in range(24 if reordered else 6 if refused else 1):
             new_a, new_b = (answers.comparable(one, request) for one in self.do(request))
             if answers.same(new_a, new_b) or (reordered and new_a != a):
                 return True

@@ -35,7 +35,7 @@ class Schemas:
         return schema
 
     def schema(self, depth=3):
-        kinds = ["string", "string", "integer", "number", "boolean", "mixed"] + ["array", "map", "object", "object", "open"] * (depth > 0)
+        kinds = ["string", "string", "integer", "number", "boolean", "mixed"] + ["array", "map", "object", "object", "open", "free"] * (depth > 0)
         schema = getattr(self, self.random.choice(kinds))(depth - 1)
         if self.maybe(0.15):
             schema["nullable"] = True
@@ -68,6 +68,9 @@ class Schemas:
 
     def open(self, depth):
         return {**self.object(depth), "x-kubernetes-preserve-unknown-fields": True} if self.maybe() else {"x-kubernetes-preserve-unknown-fields": True}
+
+    def free(self, _):
+        return {"type": "object"} if self.maybe() else {"type": "object", "additionalProperties": True}
 
     def array(self, depth):
         schema = self.some({"type": "array", "items": self.schema(depth)}, minItems=lambda: 1, maxItems=lambda: self.random.choice([1, 2]))
@@ -141,11 +144,13 @@ class Schemas:
             return self.maybe(0.5)
         if kind == "array":
             return [self.value(schema["items"], wrong) for _ in range(self.random.randint(0, 3))]
-        if "additionalProperties" in schema:
+        if isinstance(schema.get("additionalProperties"), dict):
             return {name: self.value(schema["additionalProperties"], wrong) for name in self.random.sample("xyz", self.random.randint(0, 2))}
         if "properties" in schema:
             found = {name: self.value(field, wrong) for name, field in schema["properties"].items() if self.maybe(0.85)}
             return {**found, "unknown": self.anything()} if self.maybe(0.05) else found
+        if kind == "object":
+            return {name: self.anything() for name in self.random.sample("xyz", self.random.randint(0, 2))}
         return self.anything() if kind is None and "x-kubernetes-int-or-string" not in schema else pick(["a", 1, "5"])
 
 
