@@ -43,6 +43,8 @@ class Checker {
 
   const bool native_;
   const bool duplicates_;  // are allowed
+  // Schemas around the value that preserve unknown fields: what is below may have some as well.
+  int preserving_ = 0;
   std::vector<std::string> errors_;
 };
 
@@ -185,7 +187,7 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
       Check(field->schema, member.value, below);
     } else if (schema.kind == Kind::kMap) {
       Check(schema.element, member.value, below);
-    } else if (!schema.preserve_unknown_fields && !schema.fields.empty()) {
+    } else if (preserving_ == 0 && !schema.fields.empty()) {
       Add(below, "field not declared in schema");
       return;  // Kubernetes looks at no other field of this map
     }
@@ -194,6 +196,8 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
 
 void Checker::Check(const Schema* schema, Value value, const std::string& path) {
   if (TakesAny(schema) || value.is_null()) return;
+  const int preserves = schema->preserve_unknown_fields ? 1 : 0;
+  preserving_ += preserves;
   if (IsForeign(value)) {
     CheckForeign(*schema, value, path);
   } else if (schema->kind == Kind::kArray) {
@@ -203,6 +207,7 @@ void Checker::Check(const Schema* schema, Value value, const std::string& path) 
   } else {
     CheckScalar(*schema, value, path);
   }
+  preserving_ -= preserves;
 }
 
 }  // namespace
