@@ -57,7 +57,7 @@ base::Status Checker::Outcome() const {
 }
 
 // A string of a format other than bytes may be any scalar.
-Kind KindOf(const Schema& schema) {
+Kind SchemaKindOf(const Schema& schema) {
   const bool formatted = !schema.format.empty() && schema.format != "byte";
   return schema.kind == Kind::kString && formatted ? Kind::kTime : schema.kind;
 }
@@ -69,7 +69,7 @@ std::string GoLiteral(Value value) {
 
 void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {
   const auto got = [&] { return base::StrCat("&{", GoValueText(value), "}"); };
-  switch (KindOf(schema)) {
+  switch (SchemaKindOf(schema)) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kDuration:
@@ -98,7 +98,7 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
 void Checker::CheckForeign(const Schema& schema, Value value, const std::string& path) {
   const Value foreign = value[kForeign];
   const std::string text = base::StrCat("&{", foreign["text"].AsString(), "}");
-  switch (KindOf(schema)) {
+  switch (SchemaKindOf(schema)) {
     case Kind::kArray:
       return Add(path, "expected list, got " + text);
     case Kind::kString:
