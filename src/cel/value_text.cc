@@ -97,6 +97,8 @@ base::Result<json::Value> Convert(json::Arena& arena, Value value, int depth,
   }
 }
 
+void AppendMap(json::Arena& arena, Value map, std::string& out, int depth);
+
 void Append(json::Arena& arena, Value value, std::string& out, int depth) {
   if (depth > kMaxTextDepth || out.size() > kMaxText) {
     out += "…";
@@ -168,16 +170,19 @@ void Append(json::Arena& arena, Value value, std::string& out, int depth) {
       out += ']';
       return;
     case Kind::kMap:
-      out += '{';
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        if (i > 0) out += ", ";
-        Append(arena, value.KeyAt(arena, i), out, depth + 1);
-        out += ": ";
-        Append(arena, value.ValueAt(arena, i), out, depth + 1);
-      }
-      out += '}';
-      return;
+      return AppendMap(arena, value, out, depth);
   }
+}
+
+void AppendMap(json::Arena& arena, Value map, std::string& out, int depth) {
+  out += '{';
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    if (i > 0) out += ", ";
+    Append(arena, map.KeyAt(arena, i), out, depth + 1);
+    out += ": ";
+    Append(arena, map.ValueAt(arena, i), out, depth + 1);
+  }
+  out += '}';
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class MergeDuplicatesTest : public ::testing::Test {
   }
   // Of a pod's spec.
   std::string Spec(std::string_view spec) {
-    const std::string merged = Merge({"", "v1", "Pod"}, "{\"spec\":{" + std::string(spec) + "}}");
+    std::string merged = Merge({"", "v1", "Pod"}, "{\"spec\":{" + std::string(spec) + "}}");
     constexpr std::string_view kStart = "{\"spec\":{";
     if (!merged.starts_with(kStart)) return merged;
     return merged.substr(kStart.size(), merged.size() - kStart.size() - 2);

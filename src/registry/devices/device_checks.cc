@@ -156,10 +156,11 @@ void CheckRequestReferences(json::Value names, const RequestNames& known, const 
   CheckUnique(names, "", path, errors);
 }
 
-void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
-                    json::Value sent, const FieldPath& path, FieldErrors& errors) {
-  if (value == old) return;
-  errors.push_back(api::Invalid(path, GoValue(ctx, type, value, sent), "field is immutable"));
+void CheckUnchanged(const Context& ctx, std::string_view type, const Replaced& field,
+                    const FieldPath& path, FieldErrors& errors) {
+  if (field.value == field.old) return;
+  errors.push_back(
+      api::Invalid(path, GoValue(ctx, type, field.value, field.sent), "field is immutable"));
 }
 
 void CheckDriverName(json::Value value, const FieldPath& path, FieldErrors& errors) {

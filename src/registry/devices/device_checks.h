@@ -17,10 +17,13 @@ void CheckPoolName(json::Value name, const FieldPath& path, FieldErrors& errors)
 // `name` or `domain/name`, the latter required if `full`.
 void CheckAttributeName(std::string_view name, bool full, const FieldPath& path,
                         FieldErrors& errors);
-// `field is immutable` with the value of the type `type` as Go prints it, if it differs from `old`.
-// `sent` is the value as it was sent (Context::sent).
-void CheckUnchanged(const Context& ctx, std::string_view type, json::Value value, json::Value old,
-                    json::Value sent, const FieldPath& path, FieldErrors& errors);
+// A value of a stored object: as it is to be, as it was, and as it was sent (Context::sent).
+struct Replaced {
+  json::Value value, old, sent;
+};
+// `field is immutable` with the value of the type `type` as Go prints it, if it is no longer the same.
+void CheckUnchanged(const Context& ctx, std::string_view type, const Replaced& field,
+                    const FieldPath& path, FieldErrors& errors);
 // Whether the user may change allocation and reservedFor, and devices of each driver (gate
 // DRAResourceClaimGranularStatusAuthorization): Forbidden errors where not.
 void CheckMayWriteClaimStatus(const Context& ctx, json::Value status, json::Value old,

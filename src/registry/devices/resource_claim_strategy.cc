@@ -60,8 +60,8 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
   }
   if (allocation.is_null()) return;
   if (const json::Value before = old["status"]["allocation"]; !before.is_null()) {
-    CheckUnchanged(ctx, "io.k8s.api.resource.v1.AllocationResult", allocation, before,
-                   ctx.sent["status"]["allocation"], allocation_path, errors);
+    CheckUnchanged(ctx, "io.k8s.api.resource.v1.AllocationResult",
+                   {allocation, before, ctx.sent["status"]["allocation"]}, allocation_path, errors);
   } else {
     CheckAllocation(allocation, object["spec"]["devices"], allocation_path, errors);
   }
@@ -70,8 +70,8 @@ void CheckClaimStatus(const Context& ctx, json::Value object, json::Value old,
 void ValidateClaimUpdate(const Context& ctx, json::Value object, json::Value old,
                          FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckClaimStatus(ctx, object, old, errors);
-  CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimSpec", object["spec"], old["spec"],
-                 ctx.sent["spec"], FieldPath("spec"), errors);
+  CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimSpec",
+                 {object["spec"], old["spec"], ctx.sent["spec"]}, FieldPath("spec"), errors);
 }
 
 }  // namespace

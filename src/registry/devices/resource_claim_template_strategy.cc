@@ -24,8 +24,8 @@ void ValidateTemplate(const Context& ctx, json::Value object, FieldErrors& error
 void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
                             FieldErrors& errors) {
   CheckTemplate(ctx, object, errors);
-  CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec", object["spec"],
-                 old["spec"], ctx.sent["spec"], FieldPath("spec"), errors);
+  CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec",
+                 {object["spec"], old["spec"], ctx.sent["spec"]}, FieldPath("spec"), errors);
 }
 
 }  // namespace
