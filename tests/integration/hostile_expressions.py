@@ -159,7 +159,7 @@ def main():
     program, seconds = str(given.build / "portcullis"), SANITIZED if given.sanitized else SECONDS
     command_line(program, seconds)
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, folder)
+        server = Server(program, folder, f"--request-timeout={3 * seconds}s")
         server.seconds = 3 * seconds
         server_refuses(server, seconds)
         server_stops(server, seconds)
