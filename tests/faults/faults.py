@@ -171,7 +171,7 @@ class Faults:
                 self._configure(kind, policy, base64.b64encode(certificates.authority).decode())
 
     def _timeout(self, name):
-        return LONG_TIMEOUT if any(word in name for word in ("bytes", "for-ever")) else TIMEOUT
+        return LONG_TIMEOUT if any(word in name for word in ("bytes", "endless", "for-ever")) else TIMEOUT
 
     def _configure(self, kind, policy, authority):
         hooks = [{
