@@ -125,7 +125,8 @@ bool IsIsbn10(std::string_view text) {
   static const RE2 kDigits(R"(\d{9}[\dX])");
   if (!Matches(digits, kDigits)) return false;
   int sum = 0;
-  for (int i = 0; i < 10; ++i) sum += (i + 1) * (digits[i] == 'X' ? 10 : digits[i] - '0');
+  int weight = 0;
+  for (const char digit : digits) sum += ++weight * (digit == 'X' ? 10 : digit - '0');
   return sum % 11 == 0;
 }
 
@@ -134,7 +135,11 @@ bool IsIsbn13(std::string_view text) {
   static const RE2 kDigits(R"(\d{13})");
   if (!Matches(digits, kDigits)) return false;
   int sum = 0;
-  for (int i = 0; i < 13; ++i) sum += (i % 2 == 0 ? 1 : 3) * (digits[i] - '0');
+  int weight = 1;
+  for (const char digit : digits) {
+    sum += weight * (digit - '0');
+    weight = 4 - weight;  // 1 and 3 in turn
+  }
   return sum % 10 == 0;
 }
 
