@@ -8,6 +8,7 @@
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_disabled_fields.h"
+#include "registry/validation/checks.h"
 #include "registry/validation/object_meta.h"
 
 namespace portcullis::registry {
@@ -149,25 +150,18 @@ std::vector<std::string_view> DefaultStrategy::ResetFields(std::string_view subr
   return fields;
 }
 
-// k8s.io/apimachinery/pkg/api/validation/path.
 std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
-  if (traits().names == NameStyle::kSubdomain) return Strategy::CheckName(name, is_prefix);
-  if (traits().names == NameStyle::kLabel) {
-    if (!is_prefix || !name.ends_with('-')) return api::IsDns1123Label(name);
-    // A generateName may end in a dash: the generated part follows.
-    return api::IsDns1123Label(std::string(name.substr(0, name.size() - 1)) + "a");
+  switch (traits().names) {
+    case NameStyle::kSubdomain:
+      return Strategy::CheckName(name, is_prefix);
+    case NameStyle::kLabel:
+      return api::IsDns1123Label(is_prefix ? api::MaskTrailingDash(name) : name);
+    case NameStyle::kPathSegment:
+      return IsPathSegmentName(name, is_prefix);
+    case NameStyle::kWholePathSegment:
+      return IsPathSegmentName(name, false);
   }
-  std::vector<std::string> texts;
-  if (!is_prefix && (name == "." || name == "..")) {
-    texts.push_back("may not be '" + std::string(name) + "'");
-    return texts;
-  }
-  for (std::string_view forbidden : {"/", "%"}) {
-    if (name.find(forbidden) != std::string_view::npos) {
-      texts.push_back("may not contain '" + std::string(forbidden) + "'");
-    }
-  }
-  return texts;
+  return {};
 }
 
 }  // namespace portcullis::registry

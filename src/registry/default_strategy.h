@@ -12,7 +12,9 @@ namespace portcullis::registry {
 enum class NameStyle : std::uint8_t {
   kSubdomain,    // DNS-1123 subdomain
   kLabel,        // DNS-1123 label
-  kPathSegment,  // anything that can stand between two slashes: roles, API services
+  kPathSegment,  // anything that can stand between two slashes: events, disruption budgets
+  // Likewise, and a generateName is checked as if it were all of the name: roles, API services.
+  kWholePathSegment,
 };
 
 struct Traits {

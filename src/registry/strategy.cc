@@ -34,13 +34,7 @@ json::Value Strategy::Canonicalize(const Context&, json::Value object) const { r
 json::Value Strategy::Complete(const Context&, json::Value object) const { return object; }
 
 std::vector<std::string> Strategy::CheckName(std::string_view name, bool is_prefix) const {
-  if (is_prefix && !name.empty() && name.back() == '-') {
-    // A generateName may end in a dash: the generated part follows.
-    std::string completed(name.substr(0, name.size() - 1));
-    completed += 'a';
-    return api::IsDns1123Subdomain(completed);
-  }
-  return api::IsDns1123Subdomain(name);
+  return api::IsDns1123Subdomain(is_prefix ? api::MaskTrailingDash(name) : name);
 }
 
 base::Status Strategy::CheckDelete(const Context&) const { return base::OkStatus(); }

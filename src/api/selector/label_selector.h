@@ -69,6 +69,9 @@ std::vector<std::string> IsValidLabelValue(std::string_view value);
 std::vector<std::string> IsDns1123Label(std::string_view name);
 std::vector<std::string> IsDns1123Subdomain(std::string_view name);
 std::vector<std::string> IsDns1035Label(std::string_view name);
+// A generateName as the beginning of a name: one that ends in a dash is checked with an `a` in place of
+// its last two characters (maskTrailingDash), whatever the other one is.
+std::string MaskTrailingDash(std::string_view prefix);
 
 // metav1 validation.ValidateLabelSelector. `allow_invalid_values` skips the check of the values of
 // matchExpressions, as updates of stored objects do.

@@ -137,4 +137,9 @@ std::vector<std::string> IsDns1035Label(std::string_view name) {
   return errors;
 }
 
+std::string MaskTrailingDash(std::string_view prefix) {
+  if (prefix.size() < 2 || prefix.back() != '-') return std::string(prefix);
+  return base::StrCat(prefix.substr(0, prefix.size() - 2), "a");
+}
+
 }  // namespace portcullis::api

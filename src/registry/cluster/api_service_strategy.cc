@@ -107,7 +107,7 @@ void AddApiServiceStrategy(KindTable& table) {
              .traits = {.needs_version = true,
                         .status_keeps_metadata = true,
                         .free_finalizers = true,
-                        .names = NameStyle::kPathSegment},
+                        .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "uf", .subresource = "u"},
              .make = &Make<ApiServices>});
 }

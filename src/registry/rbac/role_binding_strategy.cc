@@ -85,13 +85,13 @@ void AddRoleBindingStrategy(KindTable& table) {
              .resource = "clusterrolebindings",
              .validate = &ValidateRoleBinding,
              .validate_update = &ValidateRoleBindingUpdate,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "rolebindings",
              .validate = &ValidateRoleBinding,
              .validate_update = &ValidateRoleBindingUpdate,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
 }
 

@@ -70,12 +70,12 @@ void AddRoleStrategy(KindTable& table) {
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "clusterroles",
              .validate = &ValidateClusterRole,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "roles",
              .validate = &ValidateRole,
-             .traits = {.created_by_put = true, .names = NameStyle::kPathSegment},
+             .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
 }
 
