@@ -418,18 +418,17 @@ void CheckStoredVersions(Value object, FieldErrors& errors) {
     errors.push_back(api::Invalid(path, stored, "must have at least one stored version"));
     return;
   }
-  std::set<std::string_view> stored_names;
-  for (const Value& name : stored.elements()) stored_names.insert(name.AsString());
-  std::set<std::string_view> names;
+  std::set<std::string_view> missing;
+  for (const Value& name : stored.elements()) missing.insert(name.AsString());
   for (const Value& version : versions.elements()) {
+    // Each is found once: a second version of the name is one that was never stored.
     const Value name = version["name"];
-    names.insert(name.AsString());
-    if (!version["storage"].AsBool() || stored_names.contains(name.AsString())) continue;
+    if (missing.erase(name.AsString()) > 0 || !version["storage"].AsBool()) continue;
     errors.push_back(api::Invalid(path, stored,
                                   base::StrCat("must have the storage version ", name.AsString())));
   }
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (names.contains(stored[i].AsString())) continue;
+    if (!missing.contains(stored[i].AsString())) continue;
     errors.push_back(api::Invalid(
         path.Index(i), stored[i],
         base::StrCat("missing from spec.versions; ", stored[i].AsString(),
