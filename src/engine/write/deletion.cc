@@ -287,7 +287,11 @@ class Deletion {
   // The object as it lives on until finalizers or its time end it.
   json::Value Mark(const Grace& grace) {
     json::Arena& arena = op_.arena;
-    json::Value marked = WithPropagation(arena, live_, options_, DependentsByDefault());
+    // The first deletion of a kind that terminates first marks it and no more.
+    const bool marks_only = strategy_.TerminatesFirst() && of_ == Of::kOne &&
+                            !api::view::Metadata(live_).is_being_deleted();
+    json::Value marked =
+        marks_only ? live_ : WithPropagation(arena, live_, options_, DependentsByDefault());
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
     const bool starts = grace.kind == Grace::kStarts;
@@ -296,11 +300,13 @@ class Deletion {
     if (!was_terminating || starts) {
       marked = json::SetPath(arena, marked, {"metadata", "deletionTimestamp"},
                              json::String(arena, starts ? grace.ends : In(0)));
-      if (!strategy_.TerminatesFirst()) {
-        marked = json::SetPath(arena, marked, {"metadata", "deletionGracePeriodSeconds"},
-                               json::Value::Int(grace.seconds));
-      }
     }
+    const bool has_period = live_["metadata"].Has("deletionGracePeriodSeconds");
+    if (!marks_only && (!was_terminating || starts || !has_period)) {
+      marked = json::SetPath(arena, marked, {"metadata", "deletionGracePeriodSeconds"},
+                             json::Value::Int(grace.seconds));
+    }
+    if (strategy_.TerminatesFirst() && was_terminating) return marked;
     if (!was_terminating && metadata.generation() > 0 && !strategy_.TerminatesFirst()) {
       marked = json::SetPath(arena, marked, {"metadata", "generation"},
                              json::Value::Int(metadata.generation() + 1));
