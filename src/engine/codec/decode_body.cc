@@ -2,6 +2,7 @@
 
 // Request bodies to canonical, defaulted objects.
 #include <algorithm>
+#include <span>
 
 #include "admission/trace/trace.h"
 #include "api/conversion/conversion.h"
@@ -52,11 +53,6 @@ std::string_view PackageOf(std::string_view group) {
   return group.substr(0, group.find('.'));
 }
 
-bool IsRegistered(const Operation& op, const GroupVersionKind& kind) {
-  if (kind == GroupVersionKind{"", "v1", "List"}) return true;
-  return op.catalog->FindKind(kind) != nullptr || op.catalog->FindSchema(kind) != nullptr;
-}
-
 base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
   return base::BadRequest(base::StrCat(
       "the API version in the data (", claimed.group_version().ToString(),
@@ -67,6 +63,8 @@ base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKin
 bool IsBygone(const GroupVersionKind& kind) {
   static constexpr std::pair<std::string_view, std::string_view> kVersions[] = {
       {"admissionregistration.k8s.io", "v1beta1"},
+      {"apiextensions.k8s.io", "v1beta1"},
+      {"apiregistration.k8s.io", "v1beta1"},
       {"apps", "v1beta1"},
       {"apps", "v1beta2"},
       {"batch", "v1beta1"},
@@ -90,6 +88,28 @@ std::string_view SchemeOf(std::string_view group) {
     return "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28";
   }
   return "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+}
+
+bool Contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether the scheme of the server that takes `expected` has the kind.
+bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersionKind& expected) {
+  // Every scheme has these in the version v1 of the core group.
+  static constexpr std::string_view kOfAll[] = {"APIGroup",    "APIGroupList",  "APIResourceList",
+                                                "APIVersions", "DeleteOptions", "Status",
+                                                "WatchEvent"};
+  // All of them are in the versions that DeleteOptions is in.
+  static constexpr std::string_view kOptions[] = {"CreateOptions", "GetOptions", "ListOptions",
+                                                  "PatchOptions", "UpdateOptions"};
+  if (Contains(kOptions, kind.kind)) kind.kind = "DeleteOptions";
+  const bool is_core = kind.group_version() == api::GroupVersion{"", "v1"};
+  if (is_core && Contains(kOfAll, kind.kind)) return true;
+  if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
+  if (is_core && kind.kind == "List") return true;
+  const ResourceInfo* resource = op.catalog->FindKind(kind);
+  return resource != nullptr ? !resource->custom : op.catalog->FindSchema(kind) != nullptr;
 }
 
 std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
@@ -154,7 +174,7 @@ base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
   if (IsEviction(claimed, expected)) return base::OkStatus();
   if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
     return OtherVersion(claimed, expected);
-  } else if (!IsRegistered(op, claimed)) {
+  } else if (!IsRegistered(op, claimed, expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed, expected));
   }
   if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
@@ -176,7 +196,7 @@ base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expec
   }
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
   if (claimed == expected) return base::OkStatus();
-  if (!IsRegistered(op, claimed) && !IsBygone(claimed))
+  if (!IsRegistered(op, claimed, expected) && !IsBygone(claimed))
     return base::BadRequest(NoKind(claimed, expected));
   if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
     return base::OkStatus();
