@@ -198,10 +198,11 @@ class Services final : public DefaultStrategy {
     if (object["spec"]["clusterIPs"].empty() && old["spec"].Has("clusterIPs")) {
       object = json::SetPath(ctx.arena, object, {"spec", "clusterIPs"}, old["spec"]["clusterIPs"]);
     }
+    // Families are those of the addresses: other ones have others, a headless Service has none.
+    const bool same_families = object["spec"]["clusterIP"].AsString() != kNone &&
+                               object["spec"]["clusterIPs"] == old["spec"]["clusterIPs"];
     for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
-      if (object["spec"].Has(name)) continue;
-      // Families are those of the addresses, of which a headless Service has none.
-      if (name == "ipFamilies" && object["spec"]["clusterIP"].AsString() == kNone) continue;
+      if (object["spec"].Has(name) || (name == "ipFamilies" && !same_families)) continue;
       if (const json::Value* value = old["spec"].Find(name)) {
         object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
       }
