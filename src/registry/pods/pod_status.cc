@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/addresses.h"
 
@@ -130,22 +131,41 @@ void CheckClaimStatuses(json::Value statuses, json::Value claims, FieldErrors& e
   }
 }
 
+// Whether several addresses are of both families. `error` names the first that is no address.
+bool AreDualStack(json::Value entries, std::string& error) {
+  bool has_v4 = false;
+  bool has_v6 = false;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string_view text = entries[i]["ip"].AsString();
+    const auto ip = golang::ParseIpSloppy(text);
+    if (!ip) {
+      error = base::StrCat("failed to check for dual stack with error:invalid IP[",
+                           std::to_string(i), "]: ", text);
+      return false;
+    }
+    (ip->Unmap().is_v6 ? has_v6 : has_v4) = true;
+  }
+  return has_v4 && has_v6;
+}
+
 // At most one address of each family; what was there before may stay.
 void CheckAddresses(json::Value now, json::Value before, std::string_view list,
                     FieldErrors& errors) {
   const FieldPath path("status", list);
-  int families[2] = {0, 0};
   std::size_t index = 0;
   for (const json::Value& entry : now[list].elements()) {
     const FieldPath at = path.Index(index++);
     const std::string_view ip = entry["ip"].AsString();
-    ++families[ip.find(':') == std::string_view::npos ? 0 : 1];
     bool known = false;
     for (const json::Value& old : before[list].elements())
       known = known || old["ip"] == entry["ip"];
     if (!known) CheckIp(ip, at, errors);
   }
-  if (families[0] > 1 || families[1] > 1) {
+  if (now[list].size() < 2) return;
+  std::string error;
+  const bool dual = AreDualStack(now[list], error);
+  if (!error.empty()) errors.push_back(api::InternalFieldError(path, error));
+  if (!dual || now[list].size() > 2) {
     std::string shown;
     for (const json::Value& entry : now[list].elements()) {
       shown += base::StrCat(shown.empty() ? "[" : ",",
