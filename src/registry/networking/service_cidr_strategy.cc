@@ -5,6 +5,7 @@
 #include "golang/netip.h"
 #include "registry/kind_table.h"
 #include "registry/validation/addresses.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -46,7 +47,9 @@ void CheckCidrsChange(const Context& ctx, json::Value object, json::Value old,
   const FieldPath path("spec", "cidrs");
   const bool adds = before.size() == 1 && cidrs.size() == 2;
   if (!adds && before.size() != cidrs.size()) {
-    errors.push_back(api::Invalid(path, cidrs, "field is immutable"));
+    // An empty list that was sent is quoted as such, an absent one as null.
+    const json::Value sent = ctx.sent["spec"]["cidrs"];
+    errors.push_back(api::Invalid(path, IsSentEmpty(sent) ? sent : cidrs, "field is immutable"));
     return;
   }
   for (std::size_t i = 0; i < before.size(); ++i) {
