@@ -483,9 +483,17 @@ void Quantity::AddWide(const Quantity& other) {
   }
 }
 
+bool Quantity::Negates(const Quantity& other) const {
+  if (form_ != Form::kInt64 || other.form_ != Form::kInt64) return true;
+  if (other.value_ != kMinInt64 || value_ < 0) return true;
+  if (value_ == 0) return false;
+  const auto raised = Raise(value_, scale_ - other.scale_);
+  return scale_ < other.scale_ || !raised || *raised > kMaxInt64;
+}
+
 void Quantity::Sub(const Quantity& other) {
   Quantity negated = other;
-  negated.Negate();
+  if (Negates(other)) negated.Negate();
   Add(negated);
 }
 

@@ -71,6 +71,8 @@ class Quantity {
   std::string InUnits(int unit, bool& exact) const;
   std::int64_t InUnits(int unit) const;
   bool IsMultipleOf(int unit) const;  // of 10^unit
+  // Whether Sub negates `other`: Go's smallest int64 stays what it is, unless the sum is seen to overflow.
+  bool Negates(const Quantity& other) const;
   void AddAmount(const Quantity& other);
   void AddWide(const Quantity& other);
   std::string BinaryText() const;

@@ -114,6 +114,23 @@ TEST(QuantityTest, TellsIntegersAndDoublesAsGoKeepsThem) {
   EXPECT_EQ(Quantity::Parse("-0.1")->AsApproximateFloat64(), -0.1);
 }
 
+TEST(QuantityTest, TheSmallestInt64StaysNegativeWhenItIsSubtracted) {
+  const Quantity smallest = Quantity::FromInt(std::numeric_limits<std::int64_t>::min());
+  const std::pair<const char*, double> kDifferences[] = {
+      {"0", -9223372036854775808.0}, {"1", -9223372036854775807.0}, {"1k", -9223372036854774808.0}};
+  for (const auto& [text, difference] : kDifferences) {
+    Quantity quantity = *Quantity::Parse(text);
+    quantity.Sub(smallest);
+    EXPECT_EQ(quantity.AsApproximateFloat64(), difference) << text;
+  }
+  // Where the sum of two int64 is seen to overflow, it is that of larger numbers.
+  for (const char* text : {"-1", "1500m"}) {
+    Quantity quantity = *Quantity::Parse(text);
+    quantity.Sub(smallest);
+    EXPECT_GT(quantity.AsApproximateFloat64(), 9e18) << text;
+  }
+}
+
 TEST(QuantityTest, AZeroTakesTheOtherFormat) {
   Quantity sum;
   sum.Add(*Quantity::Parse("1Gi"));
