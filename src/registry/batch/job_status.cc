@@ -10,22 +10,15 @@
 
 namespace portcullis::registry {
 
-bool IsTrue(json::Value job, std::string_view type) {
-  for (const json::Value& condition : job["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
-  }
-  return false;
-}
-
 namespace {
 
 // The conditions by which a job ends.
 struct Conditions {
   explicit Conditions(json::Value job)
-      : complete(IsTrue(job, "Complete")),
-        failed(IsTrue(job, "Failed")),
-        failing(IsTrue(job, "FailureTarget")),
-        succeeding(IsTrue(job, "SuccessCriteriaMet")) {}
+      : complete(HasTrueCondition(job, "Complete")),
+        failed(HasTrueCondition(job, "Failed")),
+        failing(HasTrueCondition(job, "FailureTarget")),
+        succeeding(HasTrueCondition(job, "SuccessCriteriaMet")) {}
 
   bool finished() const { return complete || failed; }
 
@@ -196,7 +189,7 @@ class Checker {
 
   void Transitions() {
     for (const std::string_view type : {"Failed", "Complete", "FailureTarget"}) {
-      RefuseConditions(IsTrue(old_, type) && !IsTrue(job_, type),
+      RefuseConditions(HasTrueCondition(old_, type) && !HasTrueCondition(job_, type),
                        base::StrCat("cannot disable the terminal ", type, "=True condition"));
     }
     const json::Value spec = job_["spec"];
@@ -213,7 +206,7 @@ class Checker {
         Changed("completionTime")) {
       Refuse("completionTime", end, "field is immutable");
     }
-    const bool resumes = IsTrue(old_, "Suspended") && IsFalse(job_, "Suspended");
+    const bool resumes = HasTrueCondition(old_, "Suspended") && IsFalse(job_, "Suspended");
     if (!old_["status"]["startTime"].is_null() && Changed("startTime") &&
         !spec["suspend"].AsBool() && !resumes) {
       Refuse("startTime", status_["startTime"], "field is immutable for unsuspended job once set");

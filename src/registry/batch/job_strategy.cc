@@ -146,8 +146,8 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   CheckJobWithSelector(ctx, spec, before, errors);
   CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
-  const bool unstarted = before["suspend"].AsBool() &&
-                         (old["status"]["startTime"].is_null() || IsTrue(old, "Suspended"));
+  const bool unstarted = before["suspend"].AsBool() && (old["status"]["startTime"].is_null() ||
+                                                        HasTrueCondition(old, "Suspended"));
   const json::Value fixed =
       unstarted ? Unstarted(ctx.arena, before["template"], spec["template"]) : before["template"];
   if (!(spec["template"] == fixed)) {

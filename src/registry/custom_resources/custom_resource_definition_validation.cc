@@ -463,7 +463,7 @@ void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Va
   const FieldPath path("spec");
   const Value now = object["spec"];
   const Value before = old["spec"];
-  if (IsEstablished(old)) {
+  if (HasTrueCondition(old, "Established")) {
     CheckImmutable(now["scope"], before["scope"], path.Child("scope"), errors);
     CheckImmutable(now["names"]["kind"], before["names"]["kind"], path.Child("names", "kind"),
                    errors);

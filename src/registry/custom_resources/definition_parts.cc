@@ -50,7 +50,7 @@ void CheckReviewVersions(Value versions, bool lenient, const FieldPath& path, Fi
 
 // A bundle is looked at once the definition is in force; one that was bad before may stay so.
 bool MayHaveBadBundle(Value old) {
-  if (!IsEstablished(old)) return true;
+  if (!HasTrueCondition(old, "Established")) return true;
   const std::string_view before =
       old["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].AsString();
   return !before.empty() && !IsCaBundle(before);
@@ -97,15 +97,6 @@ Value SchemaAt(Value schema, const std::vector<std::string_view>& steps, std::st
 }
 
 }  // namespace
-
-bool IsEstablished(Value definition) {
-  for (const Value& condition : definition["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Established") {
-      return condition["status"].AsString() == "True";
-    }
-  }
-  return false;
-}
 
 bool IsCaBundle(std::string_view base64) {
   const auto text = base::Base64Decode(base64);

@@ -8,9 +8,6 @@
 
 namespace portcullis::registry {
 
-// Whether the definition is served: its condition Established.
-bool IsEstablished(json::Value definition);
-
 // `old` is the stored definition, or null: what it got away with, the new one may keep.
 void CheckConversion(json::Value definition, json::Value old, const FieldPath& path,
                      FieldErrors& errors);
