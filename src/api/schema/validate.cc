@@ -130,7 +130,8 @@ class Validator {
   Findings Check(Value props, Value value, const std::string& name, const Value* old);
   bool CheckType(const Expected& expected, Value value, const std::string& name, Findings& out);
   void CheckText(Value props, Value value, const std::string& name, Findings& out);
-  void CheckNumber(Value props, Value value, const std::string& name, Findings& out);
+  void CheckNumber(const Expected& expected, Value props, Value value, const std::string& name,
+                   Findings& out);
   bool CheckRange(const Expected& expected, Value number, std::string_view what,
                   const std::string& name, Findings& out);
   void CheckMultiple(Value step, Value value, const std::string& name, Findings& out);
@@ -256,8 +257,8 @@ constexpr Limit kLimits[] = {
     {"minimum", "exclusiveMinimum", "Minimum boundary", "should be greater than ", -1},
     {"maximum", "exclusiveMaximum", "Maximum boundary", "should be less than ", 1}};
 
-void Validator::CheckNumber(Value props, Value value, const std::string& name, Findings& out) {
-  const Expected expected(props);
+void Validator::CheckNumber(const Expected& expected, Value props, Value value,
+                            const std::string& name, Findings& out) {
   CheckRange(expected, value, "Checked", name, out);
   // Integers are compared as such, the limit loses its fraction.
   const auto bound_of = [&](Value limit, std::string_view what) {
@@ -439,7 +440,7 @@ Findings Validator::Check(Value props, Value value, const std::string& name, con
       }
     }
   }
-  if (value.is_number()) CheckNumber(props, value, name, out);
+  if (value.is_number()) CheckNumber(expected, props, value, name, out);
   if (value.is_array()) CheckArray(props, value, name, old, out);
   CheckEnum(props, value, name, out);
   if (value.is_object()) CheckObject(props, value, name, old, out);
