@@ -22,8 +22,8 @@ Spot TrialSpot(const LintFacts& facts, const PolicyFact& policy) {
   const json::Value binding =
       policy.bindings.empty() ? json::Value() : policy.bindings.front()->object;
   return SpotOf(facts.arena(), facts.manifests(),
-                   {policy.spec()["matchConstraints"], binding["spec"]["matchResources"]},
-                   policy.manifest->name);
+                {policy.spec()["matchConstraints"], binding["spec"]["matchResources"]},
+                policy.manifest->name);
 }
 
 Spot TrialSpot(const LintFacts& facts, const WebhookFact& webhook) {
