@@ -194,7 +194,7 @@ base::Result<store::Content> ReadEtcd(const StoreOptions& options,
     return values->Read(key, value, converted);
   };
   store::ValueReader reader(PrefixOf(options), decode, std::move(transformer));
-  return store::ReadAll(*client, reader, base::SystemClock(), kPatience);
+  return std::move(TRY(store::ReadAll(*client, reader, base::SystemClock(), kPatience)).content);
 }
 
 base::Status WriteEtcd(const StoreOptions& options, const store::Content& content,

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,12 @@ struct Operation {
   bool dry_run = false;
   // The server itself asks: past admission and the check against escalation of rights.
   bool by_server = false;
+  // Set if the operation judges by what the store has without having asked whether other servers
+  // have written since: by which rules (store::Change::rules_revision).
+  std::optional<std::int64_t> rules_revision;
+  // Set by the engine when an outcome holds although: a write under these rules has been made, or has
+  // failed for another reason than what the store has.
+  bool is_settled = false;
   base::SteadyTime started;
   base::SteadyTime deadline;
 

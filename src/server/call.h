@@ -66,6 +66,7 @@ struct Call : engine::Operation {
   std::shared_ptr<Seat> seat;                             // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
+  bool is_authorized = false;
   base::Status freshness;            // why the store has not caught up with other servers
   bool on_io_thread = false;         // runs where nothing may wait
   std::unique_ptr<CallTrace> trace;  // null: the call is not traced

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "engine/verbs.h"
 #include "golang/time.h"
+#include "server/admission_traces.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
 #include "server/filters/finish.h"
@@ -20,6 +21,7 @@
 #include "server/router.h"
 #include "server/seats.h"
 #include "store/etcd/etcd_store.h"
+#include "store/etcd/rules.h"
 
 namespace portcullis::server {
 namespace {
@@ -73,6 +75,20 @@ Reply NoMemory(Call& call) {
   return reply;
 }
 
+template <std::size_t N>
+bool IsOneOf(std::string_view name, const std::string_view (&names)[N]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool MustConfirm(const Call& call) { return call.rules_revision && !call.is_settled; }
+
+// Pods are no rules, but a token may be bound to one, and a node has the rights that its pods need.
+bool IsJudgedByPods(const api::UserInfo& user) {
+  const auto& groups = user.groups;
+  return user.extra.contains("authentication.kubernetes.io/pod-name") ||
+         std::find(groups.begin(), groups.end(), "system:nodes") != groups.end();
+}
+
 // Ends the count of a request that has been among those entering.
 class Entry {
  public:
@@ -120,7 +136,10 @@ void Dispatcher::Handle(const std::shared_ptr<net::Exchange>& exchange) {
     const net::Request& request = exchange->request();
     call->info = ParseRequestInfo(request.method, request.target);
     call->on_io_thread = !env_.begins_may_wait && FitsIoThread(*call);
-    NeedsFreshening(*call) ? Freshen(call) : BeginOrQueue(call);
+    if (!NeedsFreshening(*call)) return BeginOrQueue(call);
+    if (MayAssume(*call)) call->rules_revision = env_.etcd->rules_revision();
+    if (call->rules_revision) return Begin(call);
+    Freshen(call, [this, call] { BeginOrQueue(call); });
   });
 }
 
@@ -138,28 +157,51 @@ bool Dispatcher::NeedsFreshening(const Call& call) const {
   return !reads || info.query.Get("resourceVersion") != "0";
 }
 
-void Dispatcher::Freshen(const std::shared_ptr<Call>& call) {
+// Not writes of rules, nor what stores nothing, nor what is traced.
+bool Dispatcher::MayAssume(const Call& call) const {
+  constexpr std::string_view kWrites[] = {"create", "update", "patch", "delete"};
+  const RequestInfo& info = call.info;
+  return call.on_io_thread && IsOneOf(info.verb, kWrites) &&
+         (info.subresource.empty() || info.subresource == "status") &&
+         !store::HasRules({info.api_group, info.resource}) && !env_.initializers &&
+         !info.query.Has("dryRun") && !call.headers().Has(kTraceHeader);
+}
+
+void Dispatcher::Freshen(const std::shared_ptr<Call>& call, std::function<void()> next) {
   const auto deadline = DeadlineOf(*call);
-  if (!deadline.ok()) return BeginOrQueue(call);  // where it is refused
+  if (!deadline.ok()) return next();  // where it is refused
   if (!IsLongRunning(call->info)) call->exchange->SetDeadline(*deadline);
-  env_.etcd->Freshen(*deadline,
-                     [flight = std::make_shared<Flight>(*this), this, call](base::Status status) {
-                       call->freshness = std::move(status);
-                       call->exchange->RunOnIoThread([flight, this, call] {
-                         AnswerIfMemoryRunsOut(*call->exchange, [&] { BeginOrQueue(call); });
-                       });
-                     });
+  env_.etcd->Freshen(*deadline, [flight = std::make_shared<Flight>(*this), call,
+                                 next = std::move(next)](base::Status status) {
+    call->freshness = std::move(status);
+    call->exchange->RunOnIoThread(
+        [flight, call, next] { AnswerIfMemoryRunsOut(*call->exchange, next); });
+  });
+}
+
+void Dispatcher::Confirm(const std::shared_ptr<Call>& call) {
+  call->recorder.Clear();
+  call->request_object = {};
+  call->sent = {};
+  Freshen(call, [this, call, assumed = std::exchange(call->rules_revision, {})] {
+    const bool holds = call->freshness.ok() && assumed == env_.etcd->rules_revision();
+    if (!holds || !call->is_authorized || !call->on_io_thread) return BeginOrQueue(call);
+    filters::NoteIdentity(*call);
+    Serve(call);
+  });
+}
+
+void Dispatcher::Answer(const std::shared_ptr<Call>& call, Reply reply) {
+  if (MustConfirm(*call)) return Confirm(call);
+  filters::Finish(*call, std::move(reply));
 }
 
 bool Dispatcher::FitsIoThread(const Call& call) {
   constexpr std::string_view kVerbs[] = {"get", "list", "create", "update", "patch", "delete"};
   constexpr std::string_view kSubresources[] = {"", "status", "scale", "binding", "eviction"};
-  const auto is_one_of = [](std::string_view name, const auto& names) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
   const RequestInfo& info = call.info;
-  return info.is_resource && is_one_of(info.verb, kVerbs) &&
-         is_one_of(info.subresource, kSubresources) && call.exchange->body_complete() &&
+  return info.is_resource && IsOneOf(info.verb, kVerbs) &&
+         IsOneOf(info.subresource, kSubresources) && call.exchange->body_complete() &&
          call.exchange->request().body.size() <= kMaxBodyOnIoThread;
 }
 
@@ -191,9 +233,11 @@ void Dispatcher::Begin(std::shared_ptr<Call> call) {
   const base::Status status = CheckHead(*call, instead);
   entry.reset();
   if (!status.ok()) {
-    filters::Finish(*call, ErrorReply(*call, status));
+    Answer(call, ErrorReply(*call, status));
   } else if (instead) {
-    filters::Finish(*call, *std::move(instead));
+    Answer(call, *std::move(instead));
+  } else if (call->rules_revision && IsJudgedByPods(call->user)) {
+    Confirm(call);
   } else if (!IsLongRunning(call->info) || call->info.verb == "watch") {
     TakeSeat(std::move(call));
   } else {
@@ -212,6 +256,7 @@ base::Status Dispatcher::CheckHead(Call& call, std::optional<Reply>& instead) {
 }
 
 void Dispatcher::TakeSeat(std::shared_ptr<Call> call) {
+  if (call->seat != nullptr) return Enter(std::move(call));  // it begins again
   switch (env_.seats->Take(call, *this)) {
     case Seats::Outcome::kTaken:
       return Enter(std::move(call));
@@ -237,10 +282,11 @@ void Dispatcher::Enter(std::shared_ptr<Call> call) {
   if (call->seat != nullptr && call->info.verb != "watch") call->exchange->Attach(call->seat);
   std::optional<Reply> instead;
   const base::Status access = filters::Authorize(*call, instead);
+  call->is_authorized = access.ok() && !instead;
   if (!access.ok()) {
-    filters::Finish(*call, ErrorReply(*call, access));
+    Answer(call, ErrorReply(*call, access));
   } else if (instead) {
-    filters::Finish(*call, *std::move(instead));
+    Answer(call, *std::move(instead));
   } else if (!call->exchange->body_complete()) {
     ReadBody(std::move(call));
   } else {
@@ -281,21 +327,22 @@ void Dispatcher::Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome
 }
 
 void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
-  call->body = call->exchange->TakeBody();
+  if (call->body.empty()) call->body = call->exchange->TakeBody();
   Destination destination = FindDestination(*call);
-  if (destination.reply) {
-    filters::Finish(*call, *std::move(destination.reply));
-  } else if (!call->on_io_thread) {
-    filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
-  } else {
-    switch (WaitsOf(*call)) {
-      case admission::Waits::kForNothing:
-        return RunOnIoThread(call, destination.verb);
-      case admission::Waits::kForCalls:
-        return RunOnFiber(call, destination.verb);
-      case admission::Waits::kOnThread:
-        return RunOnWorker(call, destination.verb);
-    }
+  if (destination.reply) return Answer(call, *std::move(destination.reply));
+  if (!call->on_io_thread) {
+    if (MustConfirm(*call)) return Confirm(call);
+    return filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
+  }
+  const admission::Waits waits = WaitsOf(*call);
+  if (waits != admission::Waits::kForNothing && MustConfirm(*call)) return Confirm(call);
+  switch (waits) {
+    case admission::Waits::kForNothing:
+      return RunOnIoThread(call, destination.verb);
+    case admission::Waits::kForCalls:
+      return RunOnFiber(call, destination.verb);
+    case admission::Waits::kOnThread:
+      return RunOnWorker(call, destination.verb);
   }
 }
 
@@ -352,6 +399,7 @@ void Dispatcher::BeginWrite(std::shared_ptr<Flight> flight, const std::shared_pt
   // The flight ends when the call is no longer held: captures go in the reverse order.
   rest::BeginWrite(*call, std::move(resume),
                    [flight = std::move(flight), this, call](rest::VerbResult result) {
+                     if (MustConfirm(*call)) return Confirm(call);
                      if (!call->recorder.refused_to_wait()) {
                        return FinishOnIoThread(call, ReplyOf(*call, std::move(result)));
                      }

@@ -49,7 +49,16 @@ class Dispatcher final : private SeatReceiver {
   static admission::Waits WaitsOf(const Call& call);
   // Whether the call has to see what other servers have acknowledged before it came.
   bool NeedsFreshening(const Call& call) const;
-  void Freshen(const std::shared_ptr<Call>& call);
+  // Whether it may begin all the same, as a write under the rules that the store has
+  // (store::Change::rules_revision). What comes of it counts if etcd has found in the transaction of
+  // the write that these are the newest; else see Confirm().
+  bool MayAssume(const Call& call) const;
+  // Waits until the store has caught up, then runs `next` on the I/O thread.
+  void Freshen(const std::shared_ptr<Call>& call, std::function<void()> next);
+  // Serves such a call when the store has caught up, from the beginning if other rules hold by now.
+  void Confirm(const std::shared_ptr<Call>& call);
+  // The end of a call, if Confirm() need not come before.
+  void Answer(const std::shared_ptr<Call>& call, Reply reply);
   void BeginOrQueue(const std::shared_ptr<Call>& call);
   void Queue(const std::shared_ptr<Call>& call);
   void Begin(std::shared_ptr<Call> call);

@@ -133,6 +133,10 @@ std::string StorageKey(const Key& key, std::string_view prefix) {
                       key.ns.empty() ? "" : "/", key.name);
 }
 
+bool IsBuiltIn(const Collection& collection) {
+  return FindResource(collection.group, collection.resource) != nullptr;
+}
+
 std::optional<Key> ParseStorageKey(std::string_view storage_key, std::string_view prefix) {
   if (!storage_key.starts_with(prefix)) return std::nullopt;
   std::string_view rest = storage_key.substr(prefix.size());

@@ -25,6 +25,9 @@ inline constexpr std::string_view kStoragePrefix = "/registry";
 // `prefix` begins with "/" and does not end with one.
 std::string StorageKey(const Key& key, std::string_view prefix = kStoragePrefix);
 
+// Whether Kubernetes has, or had, such a resource of its own; any other is a custom resource.
+bool IsBuiltIn(const Collection& collection);
+
 // The reverse. Nothing for keys that hold no API object: those of other programs, and those of
 // kube-apiserver's own records ("/registry/masterleases/...", "/registry/ranges/..."). The result
 // views `storage_key`.

@@ -72,6 +72,9 @@ struct Change {
   Key key;                      // what it views lives until the change is answered
   Encoded object;               // of creates and updates
   Preconditions preconditions;  // of updates and deletes; the same holds for its view
+  // Of a store that other servers write to: the change happens only if this is still
+  // EtcdStore::rules_revision() when it does; else it ends with kExpired.
+  std::optional<std::int64_t> rules_revision;
 };
 using Done = std::function<void(base::Result<ObjectPtr>)>;
 

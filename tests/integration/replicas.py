@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three servers on one etcd, 64 clients: a quota is never exceeded, and no two Services get one address or node port. Two
-servers: the Service kubernetes has the endpoints of those that live.
+"""Three servers on one etcd, 64 clients: a quota is never exceeded, no two Services get one address or node port, and
+a rule holds on all when its write is answered. Two servers: the Service kubernetes has the endpoints of those that live.
 
     tests/integration/replicas.py --build build/release
 """
@@ -129,6 +129,35 @@ def no_two_services_share_an_address_or_a_port(program, _):
             fail(f"too little was made to show anything: {codes}")
 
 
+def a_rule_holds_on_all_servers_when_its_write_is_answered(program, _):
+    with three_servers(program) as servers:
+        connections = [server.connect() for server in servers]
+
+        def call(server, method, path, body=None):
+            return servers[server % 3].call(method, path, body, connections[server % 3])
+
+        # Writes of what is no rule do not ask etcd whether there are newer rules before they begin.
+        for i in range(60):
+            space, here, there = f"/api/v1/namespaces/n{i}", i, i + 1
+            one = {"metadata": {"name": "one"}, "data": {"a": "b" * 100}}
+            expect("a namespace", call(here, "POST", "/api/v1/namespaces", {"metadata": {"name": f"n{i}"}})[0], 201)
+            expect("in the new namespace", call(there, "POST", f"{space}/configmaps", one)[0], 201)
+            expect("the same name", call(here, "POST", f"{space}/configmaps", one)[0], 409)
+            expect("its change", call(here, "PUT", f"{space}/configmaps/one", one | {"data": {"a": str(i)}})[0], 200)
+            expect("no change", call(there, "PUT", f"{space}/configmaps/one", one | {"data": {"a": str(i)}})[0], 200)
+            limits = {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Container", "default": {"cpu": f"{i + 1}m"}}]}}
+            expect("limits", call(there, "POST", f"{space}/limitranges", limits)[0], 201)
+            expect("an account", call(there, "POST", f"{space}/serviceaccounts", {"metadata": {"name": "default"}})[0], 201)
+            pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            code, made = call(i + 2, "POST", f"{space}/pods", pod)
+            expect("a pod", code, 201)
+            expect("its limits", made["spec"]["containers"][0]["resources"]["limits"], {"cpu": f"{i + 1}m"})
+            expect("its deletion", call(there, "DELETE", f"{space}/configmaps/one")[0], 200)
+            expect("what is deleted", call(here, "PUT", f"{space}/configmaps/one", one)[0], 404)
+            expect("the end of the namespace", call(here, "DELETE", space)[0], 200)
+            expect("in the namespace that ends", call(there, "POST", f"{space}/configmaps", one)[0], 403)
+
+
 ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
 SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
@@ -188,4 +217,5 @@ if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
-    run("replicas", __doc__, [a_quota_is_never_exceeded, no_two_services_share_an_address_or_a_port, the_servers_that_live_are_endpoints])
+    run("replicas", __doc__, [a_quota_is_never_exceeded, no_two_services_share_an_address_or_a_port,
+                             a_rule_holds_on_all_servers_when_its_write_is_answered, the_servers_that_live_are_endpoints])

@@ -2,7 +2,9 @@
 
 #include "engine/write/execution.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <latch>
 #include <utility>
 
@@ -29,13 +31,21 @@ store::Change ChangeOf(const Operation& op, PendingWrite& write) {
   change.key = KeyOf(write.resource ? *write.resource : *op.resource, write.ns, write.name);
   change.object = std::move(write.encoded);
   if (write.kind != PendingWrite::Kind::kCreate) change.preconditions.revision = write.expected;
+  change.rules_revision = op.rules_revision;
   return change;
+}
+
+// Whether the store has judged a change by what it has, which may be old.
+bool IsJudged(const base::Status& status) {
+  constexpr base::Reason kReasons[] = {base::Reason::kAlreadyExists, base::Reason::kNotFound,
+                                       base::Reason::kConflict, base::Reason::kExpired};
+  return std::find(std::begin(kReasons), std::end(kReasons), status.reason()) != std::end(kReasons);
 }
 
 // An execution between its commits. The step that comes next holds it.
 class Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done)
+  Running(Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done)
       : op_(op),
         done_(std::move(done)),
         resume_(std::move(resume)),
@@ -47,6 +57,9 @@ class Running : public std::enable_shared_from_this<Running> {
     op_.world.store->Submit(ChangeOf(op_, *write_),
                             [self = shared_from_this()](base::Result<store::ObjectPtr> stored) {
                               self->resume_([self, stored = std::move(stored)]() mutable {
+                                if (stored.ok() || !IsJudged(stored.status())) {
+                                  self->op_.is_settled = true;
+                                }
                                 self->execution_->Committed(std::move(stored));
                                 self->Go();
                               });
@@ -54,7 +67,7 @@ class Running : public std::enable_shared_from_this<Running> {
   }
 
  private:
-  const Operation& op_;
+  Operation& op_;
   // Goes last: the caller may take its end for a sign that nothing of the execution is left. The
   // thread of the store may be the last to hold it, after the step that it has handed on.
   const Done done_;
@@ -99,7 +112,7 @@ base::Result<Outcome> Finish(const Operation& op, Execution& execution) {
   return execution.TakeOutcome();
 }
 
-void Finish(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done) {
+void Finish(Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done) {
   const auto running =
       std::make_shared<Running>(op, std::move(execution), std::move(resume), std::move(done));
   running->Go();

@@ -65,7 +65,7 @@ base::Result<Outcome> Finish(const Operation& op, Execution& execution);
 // or drops it, and with it the execution. `done` is destroyed when nothing else of it is left.
 using Resume = std::function<void(std::function<void()>)>;
 using Done = std::function<void(base::Result<Outcome>)>;
-void Finish(const Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done);
+void Finish(Operation& op, std::unique_ptr<Execution> execution, Resume resume, Done done);
 
 // An execution that has ended before it began: it writes nothing.
 std::unique_ptr<Execution> MakeFinished(base::Result<Outcome> outcome);

@@ -92,6 +92,7 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   attributes.path = info.path;
   const audit::Depth depth = call.env.audit_policy->For(attributes);
   if (depth.level == audit::Level::kNone) return;
+  const bool is_noted = call.audit.has_value();
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
   event.request_uri = call.request().target;
   event.verb = info.verb;
@@ -111,6 +112,7 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
     reference.subresource = info.subresource;
     event.object_ref = std::move(reference);
   }
+  if (is_noted) return;
   if (const auto line = event.Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
     call.env.request_metrics->audit_events.With({}).Increment();
     const base::Status written = call.env.audit_sink->Write(*line);
@@ -168,7 +170,7 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
     instead = Stumbled(call, base::StrCat("failed to create RequestInfo: ", call.info.error));
     return base::OkStatus();
   }
-  call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   TRY(Authenticate(call));
   BeginAudit(call, instead);
   if (instead) return base::OkStatus();

@@ -12,7 +12,7 @@
 namespace portcullis::server::filters {
 
 // Sets call.user, call.audit_id and call.audit. The error is the refusal. Where the request could
-// not be noted `instead` is the answer.
+// not be noted `instead` is the answer. Of a call that begins again, the audit event is the same.
 base::Status Identify(Call& call, std::optional<Reply>& instead);
 // What the authentication has said of the request, once more for a recorder that was cleared.
 void NoteIdentity(Call& call);

@@ -33,6 +33,7 @@
 #include "store/etcd/listing.h"
 #include "store/etcd/own_values.h"
 #include "store/etcd/revision_waiters.h"
+#include "store/etcd/rules.h"
 #include "store/etcd/value_reader.h"
 
 namespace portcullis::store {
@@ -60,13 +61,18 @@ std::string_view NameOf(Change::Kind kind) {
 class StoreInEtcd final : public EtcdStore {
  public:
   StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd, const Options& options,
-              std::unique_ptr<ValueReader> reader, Content content, bool has_exact_progress);
+              std::unique_ptr<ValueReader> reader, Content content, std::int64_t rules_revision,
+              bool has_exact_progress);
   ~StoreInEtcd() override;
 
   void Submit(Change change, Done done) override;
   base::Status DeleteVersions(std::span<const Version> versions) override;
   base::Status Health() const override { return base::OkStatus(); }  // see Probe()
   void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
+  std::optional<std::int64_t> rules_revision() const override {
+    if (has_untold_rules_) return std::nullopt;
+    return rules_revision_;
+  }
   base::Status Probe(base::Duration patience) const override;
   MasterLeases& master_leases() override { return master_leases_; }
   RangeAllocation& node_ports() override { return node_ports_; }
@@ -92,6 +98,8 @@ class StoreInEtcd final : public EtcdStore {
   // What the watch tells.
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
   void OnLost() PC_EXCLUDES(mutex_);
+  void NoteRules(std::int64_t revision);
+  void LookForUntoldRules(const std::vector<etcd::WatchEvent>& events);
   EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
@@ -110,6 +118,10 @@ class StoreInEtcd final : public EtcdStore {
   EtcdMasterLeases master_leases_;
   EtcdRangeAllocation node_ports_;
   OwnValues own_;
+  const std::string rules_key_;
+  // Set after the rules are visible, so that who reads it first has all of them.
+  std::atomic<std::int64_t> rules_revision_;
+  std::atomic<bool> has_untold_rules_{false};
   std::atomic<bool> closing_{false};
 
   base::Mutex mutex_;
@@ -121,7 +133,7 @@ class StoreInEtcd final : public EtcdStore {
 
 StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd,
                          const Options& options, std::unique_ptr<ValueReader> reader,
-                         Content content, bool has_exact_progress)
+                         Content content, std::int64_t rules_revision, bool has_exact_progress)
     : EtcdStore(std::move(content), options),
       options_(etcd),
       transformer_(options.transformer),
@@ -141,7 +153,9 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
       leases_(*client_, *etcd.clock, etcd.event_ttl.count(), etcd.lease_reuse_seconds),
       compactor_(*client_),
       master_leases_(*client_, *etcd.clock, etcd.prefix),
-      node_ports_(*client_, *etcd.clock, etcd.prefix) {
+      node_ports_(*client_, *etcd.clock, etcd.prefix),
+      rules_key_(RulesKey(etcd.prefix)),
+      rules_revision_(rules_revision) {
   follower_.Start(revision());
   housekeeper_ = std::thread([this] { KeepHouse(); });
 }
@@ -246,6 +260,9 @@ void StoreInEtcd::Attempt(const WritePtr& write) {
   if (options_.clock->Steady() > write->deadline || closing_) {
     return write->done(RequestTimedOut());
   }
+  if (change.rules_revision && *change.rules_revision != rules_revision_) {
+    return write->done(write->may_be_applied ? write->error : RulesHaveChanged());
+  }
   if (change.kind != Change::Kind::kDelete && options_.event_ttl.count() > 0 &&
       IsEvent(change.key)) {
     return leases_.Get(write->deadline, [this, write](const base::Result<std::int64_t>& lease) {
@@ -292,6 +309,15 @@ void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
     op.lease = lease;
   }
   request.success.push_back(std::move(op));
+  if (write->change.rules_revision) {
+    request.compares.push_back({rules_key_, *write->change.rules_revision});
+  }
+  if (ChangesRules(write->change)) {
+    etcd::Op turn;
+    turn.kind = etcd::Op::Kind::kPut;
+    turn.key = rules_key_;
+    request.success.push_back(std::move(turn));
+  }
   write->sent_at = options_.clock->Steady();
   client_->Txn(
       std::move(request), write->deadline,
@@ -335,6 +361,7 @@ bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
   NoteReadable(write.change.key);
   if (write.place.stored != nullptr) reader_->Forget(write.place.stored->revision());
   Publish({MakeEvent(write.change, write.place, at)});
+  if (ChangesRules(write.change)) NoteRules(at);
   waiters_.Reached(at);
   return true;
 }
@@ -349,8 +376,11 @@ ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) 
 
 void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
   std::vector<EventPtr> published;
+  LookForUntoldRules(events);
   std::unordered_map<std::string_view, ObjectPtr> changed;  // by the earlier ones of these events
+  std::optional<std::int64_t> rules_revision;
   for (const etcd::WatchEvent& event : events) {
+    if (event.kv.key == rules_key_) rules_revision = event.deleted ? 0 : event.kv.mod_revision;
     const auto key = ParseStorageKey(event.kv.key, options_.prefix);
     if (!key) continue;
     if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
@@ -364,8 +394,30 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   }
   if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
   if (!published.empty()) Publish(published);
+  if (rules_revision) NoteRules(*rules_revision);
   Advance(revision);
   waiters_.Reached(revision);
+}
+
+// The watch may tell an older one than an own write that has been published already.
+void StoreInEtcd::NoteRules(std::int64_t revision) {
+  if (revision == 0 || revision > rules_revision_) rules_revision_ = revision;
+}
+
+// A kube-apiserver does not write the key of the rules, nor does an older release of this server.
+void StoreInEtcd::LookForUntoldRules(const std::vector<etcd::WatchEvent>& events) {
+  if (has_untold_rules_) return;
+  std::int64_t told = 0;
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    if (event->kv.key == rules_key_) told = event->kv.mod_revision;
+    const auto key = ParseStorageKey(event->kv.key, options_.prefix);
+    if (!key || !HasRules(key->collection()) || event->kv.mod_revision == told) continue;
+    if (key->resource == "resourcequotas") continue;  // see ChangesRules()
+    has_untold_rules_ = true;
+    base::LogInfo("another server writes rules without telling; each write asks etcd first",
+                  {{"key", event->kv.key}});
+    return;
+  }
 }
 
 EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
@@ -404,19 +456,21 @@ void StoreInEtcd::OnLost() {
 }
 
 void StoreInEtcd::ReadAgain() {
-  auto content = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
-  if (!content.ok()) {
-    base::LogError("cannot read etcd", {{"error", content.status().message()}});
+  auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
+  if (!listing.ok()) {
+    base::LogError("cannot read etcd", {{"error", listing.status().message()}});
     return;
   }
-  for (UnreadableObject& object : content->unreadable) {
+  Content& content = listing->content;
+  for (UnreadableObject& object : content.unreadable) {
     ObjectPtr last = Get(object.key());
     object.is_served = last != nullptr;
-    if (last != nullptr) content->objects.push_back(std::move(last));
+    if (last != nullptr) content.objects.push_back(std::move(last));
     if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
   }
-  const std::int64_t revision = content->revision;
-  Replace(*std::move(content));
+  const std::int64_t revision = content.revision;
+  Replace(std::move(content));
+  rules_revision_ = listing->rules_revision;
   {
     base::MutexLock lock(mutex_);
     is_lost_ = false;
@@ -489,17 +543,18 @@ base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,
                                                   const EtcdOptions& etcd, const Options& options) {
   auto reader = std::make_unique<ValueReader>(etcd.prefix, etcd.decoder, options.transformer);
-  auto content = ReadAll(*client, *reader, *etcd.clock, etcd.request_timeout);
-  if (!content.ok()) {
+  auto listing = ReadAll(*client, *reader, *etcd.clock, etcd.request_timeout);
+  if (!listing.ok()) {
     return base::ConfigError(base::StrCat("cannot open etcd at ",
                                           base::Join(etcd.client.endpoints, ", "), ": ",
-                                          content.status().message()));
+                                          listing.status().message()));
   }
-  for (const UnreadableObject& object : content->unreadable) LogUnreadable(object, etcd.prefix);
+  for (const UnreadableObject& object : listing->content.unreadable)
+    LogUnreadable(object, etcd.prefix);
   const bool has_exact_progress = HaveExactProgress(*client, etcd);
-  return std::unique_ptr<EtcdStore>(
-      std::make_unique<StoreInEtcd>(std::move(client), etcd, options, std::move(reader),
-                                    *std::move(content), has_exact_progress));
+  return std::unique_ptr<EtcdStore>(std::make_unique<StoreInEtcd>(
+      std::move(client), etcd, options, std::move(reader), std::move(listing->content),
+      listing->rules_revision, has_exact_progress));
 }
 
 }  // namespace portcullis::store

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -38,6 +39,10 @@ class EtcdStore : public Cache {
   // server had acknowledged when this was called, observers included; or with the error that a
   // request ends with that must not be answered from what may be old. `done` must return at once.
   virtual void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) = 0;
+  // The revision of the last write of a rule (rules.h) that readers see. A request that begins
+  // without Freshen() reads it first, and names it in the change that it comes to. Nothing, if a
+  // server that does not tell (a kube-apiserver) has written a rule since this store was opened.
+  virtual std::optional<std::int64_t> rules_revision() const = 0;
   // Whether etcd answers within `patience`; blocks so long.
   virtual base::Status Probe(base::Duration patience) const = 0;
   // Which servers live; the store's.

@@ -15,6 +15,7 @@
 
 #include "store/at_rest.h"
 #include "store/etcd/follower.h"
+#include "store/etcd/rules.h"
 #include "store/etcd/testing/fake_etcd.h"
 #include "store/testing/objects.h"
 
@@ -395,6 +396,106 @@ TEST_F(EtcdStoreTest, ServersThatWriteTheSameObjectLoseNothing) {
   other.join();
   ASSERT_TRUE(Freshen(*one).ok());
   EXPECT_EQ(ValueOf(one->Get(ConfigMap("n", "counter"))), "200");
+}
+
+class Rules : public EtcdStoreTest {
+ protected:
+  static Key Namespace(std::string_view name) { return {"", "namespaces", "", name}; }
+  // A create of a ConfigMap under these rules.
+  static base::Result<ObjectPtr> CreateUnder(Store& store, std::int64_t rules,
+                                             std::string_view name) {
+    Change change;
+    change.key = ConfigMap("n", name);
+    change.object = Encode("n", name);
+    change.rules_revision = rules;
+    std::promise<base::Result<ObjectPtr>> done;
+    store.Submit(std::move(change),
+                 [&](base::Result<ObjectPtr> result) { done.set_value(std::move(result)); });
+    return done.get_future().get();
+  }
+};
+
+TEST_F(Rules, HaveTheRevisionOfTheLastWriteOfOne) {
+  const auto one = Open();
+  EXPECT_EQ(one->rules_revision(), 0);
+  ASSERT_TRUE(one->Create(Namespace("a"), Encode("", "a")).ok());
+  EXPECT_EQ(one->rules_revision(), one->revision());
+  ASSERT_TRUE(Create(*one, "a").ok());
+  const auto rules = one->rules_revision();
+  EXPECT_EQ(rules, one->revision() - 1);
+  const auto two = Open();
+  EXPECT_EQ(two->rules_revision(), rules);
+  ASSERT_TRUE(two->Delete(Namespace("a"), {}).ok());
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(one->rules_revision(), one->revision());
+}
+
+TEST_F(Rules, OfAnotherServerRefuseAWriteUnderOlderOnes) {
+  const auto one = Open();
+  const auto two = Open();
+  ASSERT_TRUE(one->Create(Namespace("a"), Encode("", "a")).ok());
+  const std::int64_t rules = *one->rules_revision();
+  EXPECT_TRUE(CreateUnder(*one, rules, "first").ok());
+  // Its event has not come when the transaction is sent.
+  etcd_.BeforeNextTxn([&] { EXPECT_TRUE(two->Create(Namespace("b"), Encode("", "b")).ok()); });
+  EXPECT_EQ(CreateUnder(*one, rules, "second").status().reason(), base::Reason::kExpired);
+  EXPECT_EQ(etcd_.ValueOf("/registry/configmaps/n/second"), "");
+  EXPECT_EQ(CreateUnder(*one, rules, "second").status().reason(), base::Reason::kExpired);
+  EXPECT_TRUE(CreateUnder(*one, *one->rules_revision(), "second").ok());
+}
+
+TEST_F(Rules, AreNotChangedByOtherObjects) {
+  const auto one = Open();
+  const auto two = Open();
+  etcd_.BeforeNextTxn([&] { EXPECT_TRUE(Create(*two, "a").ok()); });
+  EXPECT_TRUE(CreateUnder(*one, *one->rules_revision(), "b").ok());
+  const Key quota{"", "resourcequotas", "n", "q"};
+  ASSERT_TRUE(one->Create(quota, Encode("n", "q")).ok());
+  const auto rules = one->rules_revision();
+  ASSERT_TRUE(one->Update(quota, Encode("n", "q", "used"), {}).ok());
+  EXPECT_EQ(one->rules_revision(), rules);
+}
+
+TEST_F(Rules, HaveNoRevisionOnceAServerHasWrittenOneWithoutTelling) {
+  const auto one = Open();
+  const auto two = Open();
+  etcd_.Put("/registry/configmaps/n/a", "k8s");
+  ASSERT_TRUE(two->Create(Namespace("b"), Encode("", "b")).ok());
+  ASSERT_TRUE(two->Update(Namespace("b"), Encode("", "b", "new"), {}).ok());
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(one->rules_revision(), one->revision());
+  etcd_.Put("/registry/namespaces/c", "k8s");
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(one->rules_revision(), std::nullopt);
+}
+
+TEST_F(Rules, DoNotHideThatAWriteMayHaveHappened) {
+  const auto one = Open();
+  etcd_.LoseAnswers(1);
+  EXPECT_TRUE(CreateUnder(*one, 0, "a").ok());
+  etcd_.LoseRequests(1);
+  etcd_.BeforeNextTxn([this] { etcd_.Put("/registry/portcullis/rules", ""); });
+  const base::Status unknown = CreateUnder(*one, 0, "b").status();
+  EXPECT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.reason(), base::Reason::kExpired);
+}
+
+TEST(HasRules, OfKindsByWhichOthersAreJudged) {
+  for (const Collection collection :
+       {Collection{"", "namespaces"},
+        {"", "serviceaccounts"},
+        {"", "nodes"},
+        {"rbac.authorization.k8s.io", "roles"},
+        {"admissionregistration.k8s.io", "validatingwebhookconfigurations"}}) {
+    EXPECT_TRUE(HasRules(collection)) << collection.resource;
+  }
+  for (const Collection collection : {Collection{"", "pods"},
+                                      {"", "configmaps"},
+                                      {"apps", "deployments"},
+                                      {"coordination.k8s.io", "leases"},
+                                      {"stable.example.com", "crontabs"}}) {
+    EXPECT_FALSE(HasRules(collection)) << collection.resource;
+  }
 }
 
 TEST(HasExactProgress, IsTrueOfCorrectedVersions) {

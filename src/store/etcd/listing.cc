@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "etcd/await.h"
+#include "store/etcd/rules.h"
 
 namespace portcullis::store {
 namespace {
@@ -21,20 +22,22 @@ base::Result<etcd::RangeResponse> ReadPage(etcd::Client& client, etcd::RangeRequ
 
 }  // namespace
 
-base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
+base::Result<Listing> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
                               base::Duration per_page) {
+  const std::string rules_key = RulesKey(reader.prefix());
   const std::string all = base::StrCat(reader.prefix(), "/");
   etcd::RangeRequest request;
   request.key = all;
   request.range_end = etcd::PrefixEnd(all);
   request.limit = kPage;
-  Content content;
+  Listing listing;
+  Content& content = listing.content;
   while (true) {
     auto page = ReadPage(client, request, clock.Steady() + per_page);
     if (!page.ok() && etcd::IsCompacted(page.status())) {  // it took too long: begin again
       request.key = all;
       request.revision = 0;
-      content = Content();
+      listing = Listing();
       continue;
     }
     if (!page.ok()) return std::move(page).status();
@@ -43,12 +46,13 @@ base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const b
       content.revision = page->revision;
     }
     for (const etcd::KeyValue& kv : page->kvs) {
+      if (kv.key == rules_key) listing.rules_revision = kv.mod_revision;
       std::optional<UnreadableObject> unreadable;
       ObjectPtr object = reader.Read(kv, false, unreadable);
       if (unreadable) content.unreadable.push_back(*std::move(unreadable));
       if (object != nullptr) content.objects.push_back(std::move(object));
     }
-    if (!page->more || page->kvs.empty()) return content;
+    if (!page->more || page->kvs.empty()) return listing;
     request.key = page->kvs.back().key + '\0';
   }
 }

@@ -3,7 +3,7 @@
 // Reads all objects below the prefix, as they are at one revision.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -13,9 +13,14 @@
 
 namespace portcullis::store {
 
+struct Listing {
+  Content content;
+  std::int64_t rules_revision = 0;  // see rules.h
+};
+
 // Waits for etcd, page by page, each until the time `per_page` has passed. Not on the client's loop.
 // An object that cannot be read becomes one of Content::unreadable.
-base::Result<Content> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
+base::Result<Listing> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
                               base::Duration per_page);
 
 }  // namespace portcullis::store

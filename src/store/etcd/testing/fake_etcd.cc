@@ -336,17 +336,19 @@ base::Result<etcd::TxnResponse> FakeEtcd::Txn(const etcd::TxnRequest& request) {
     response.succeeded = std::all_of(request.compares.begin(), request.compares.end(),
                                      [this](const etcd::Compare& c)
                                          PC_NO_THREAD_SAFETY_ANALYSIS { return Holds(c); });
+    const std::int64_t next = revision_ + 1;
     for (const etcd::Op& op : response.succeeded ? request.success : request.failure) {
       if (op.kind == etcd::Op::Kind::kRange) {
         etcd::OpResponse found;
         if (const auto it = keys_.find(op.key); it != keys_.end()) found.kvs.push_back(it->second);
         response.responses.push_back(std::move(found));
       } else {
-        Apply(op, ++revision_);
+        revision_ = next;
+        Apply(op, next);
         response.responses.emplace_back();
-        Tell();
       }
     }
+    if (revision_ == next) Tell();
     response.revision = revision_;
   }
   if (lost_answers_ > 0) {
