@@ -137,8 +137,11 @@ void Dispatcher::Handle(const std::shared_ptr<net::Exchange>& exchange) {
     call->info = ParseRequestInfo(request.method, request.target);
     call->on_io_thread = !env_.begins_may_wait && FitsIoThread(*call);
     if (!NeedsFreshening(*call)) return BeginOrQueue(call);
-    if (MayAssume(*call)) call->rules_revision = env_.etcd->rules_revision();
-    if (call->rules_revision) return Begin(call);
+    const auto rules = env_.etcd->rules_revision();
+    if (rules && MayAssume(*call)) {
+      call->rules_revision = rules;
+      return Begin(call);
+    }
     Freshen(call, [this, call] { BeginOrQueue(call); });
   });
 }
@@ -158,13 +161,16 @@ bool Dispatcher::NeedsFreshening(const Call& call) const {
 }
 
 // Not writes of rules, nor what stores nothing, nor what is traced.
-bool Dispatcher::MayAssume(const Call& call) const {
+bool Dispatcher::MayAssume(Call& call) const {
   constexpr std::string_view kWrites[] = {"create", "update", "patch", "delete"};
   const RequestInfo& info = call.info;
-  return call.on_io_thread && IsOneOf(info.verb, kWrites) &&
-         (info.subresource.empty() || info.subresource == "status") &&
-         !store::HasRules({info.api_group, info.resource}) && !env_.initializers &&
-         !info.query.Has("dryRun") && !call.headers().Has(kTraceHeader);
+  if (!call.on_io_thread || !IsOneOf(info.verb, kWrites)) return false;
+  if (!info.subresource.empty() && info.subresource != "status") return false;
+  if (store::HasRules({info.api_group, info.resource}) || env_.initializers) return false;
+  if (info.query.Has("dryRun") || call.headers().Has(kTraceHeader)) return false;
+  call.catalog = env_.catalog->Get();
+  return FindDestination(call).verb == &rest::Write &&
+         WaitsOf(call) == admission::Waits::kForNothing;
 }
 
 void Dispatcher::Freshen(const std::shared_ptr<Call>& call, std::function<void()> next) {
@@ -184,6 +190,7 @@ void Dispatcher::Confirm(const std::shared_ptr<Call>& call) {
   call->request_object = {};
   call->sent = {};
   Freshen(call, [this, call, assumed = std::exchange(call->rules_revision, {})] {
+    call->catalog = env_.catalog->Get();
     const bool holds = call->freshness.ok() && assumed == env_.etcd->rules_revision();
     if (!holds || !call->is_authorized || !call->on_io_thread) return BeginOrQueue(call);
     filters::NoteIdentity(*call);
@@ -228,7 +235,7 @@ void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
 void Dispatcher::Begin(std::shared_ptr<Call> call) {
   std::optional<Entry> entry;
   if (!call->on_io_thread) entry.emplace(entering_);
-  call->catalog = env_.catalog->Get();
+  if (call->catalog == nullptr) call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, instead);
   entry.reset();
@@ -334,9 +341,8 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
     if (MustConfirm(*call)) return Confirm(call);
     return filters::Finish(*call, ReplyOf(*call, destination.verb(*call)));
   }
-  const admission::Waits waits = WaitsOf(*call);
-  if (waits != admission::Waits::kForNothing && MustConfirm(*call)) return Confirm(call);
-  switch (waits) {
+  // MayAssume() has asked.
+  switch (MustConfirm(*call) ? admission::Waits::kForNothing : WaitsOf(*call)) {
     case admission::Waits::kForNothing:
       return RunOnIoThread(call, destination.verb);
     case admission::Waits::kForCalls:
