@@ -161,16 +161,25 @@ bool Dispatcher::NeedsFreshening(const Call& call) const {
 }
 
 // Not writes of rules, nor what stores nothing, nor what is traced.
-bool Dispatcher::MayAssume(Call& call) const {
+bool Dispatcher::MayAssume(const Call& call) const {
   constexpr std::string_view kWrites[] = {"create", "update", "patch", "delete"};
   const RequestInfo& info = call.info;
   if (!call.on_io_thread || !IsOneOf(info.verb, kWrites)) return false;
   if (!info.subresource.empty() && info.subresource != "status") return false;
   if (store::HasRules({info.api_group, info.resource}) || env_.initializers) return false;
   if (info.query.Has("dryRun") || call.headers().Has(kTraceHeader)) return false;
-  call.catalog = env_.catalog->Get();
-  return FindDestination(call).verb == &rest::Write &&
-         WaitsOf(call) == admission::Waits::kForNothing;
+  engine::Operation expected(env_);
+  expected.catalog = env_.catalog->Get();
+  expected.resource = expected.catalog->Find(info.api_group, info.api_version, info.resource);
+  if (expected.resource == nullptr) return false;
+  if (!info.subresource.empty()) {
+    expected.subresource = expected.resource->FindSubresource(info.subresource);
+  }
+  expected.verb = engine::VerbNamed(info.verb);
+  expected.ns = info.name_space;
+  expected.name = info.name;
+  return engine::WaitsOf(expected) == admission::Waits::kForNothing &&
+         !engine::MayTakeLong(expected);
 }
 
 void Dispatcher::Freshen(const std::shared_ptr<Call>& call, std::function<void()> next) {
@@ -235,7 +244,7 @@ void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
 void Dispatcher::Begin(std::shared_ptr<Call> call) {
   std::optional<Entry> entry;
   if (!call->on_io_thread) entry.emplace(entering_);
-  if (call->catalog == nullptr) call->catalog = env_.catalog->Get();
+  call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, instead);
   entry.reset();

@@ -52,7 +52,7 @@ class Dispatcher final : private SeatReceiver {
   // Whether it may begin all the same, as a write under the rules that the store has
   // (store::Change::rules_revision). What comes of it counts if etcd has found in the transaction of
   // the write that these are the newest; else see Confirm().
-  bool MayAssume(Call& call) const;
+  bool MayAssume(const Call& call) const;
   // Waits until the store has caught up, then runs `next` on the I/O thread.
   void Freshen(const std::shared_ptr<Call>& call, std::function<void()> next);
   // Serves such a call when the store has caught up, from the beginning if other rules hold by now.
