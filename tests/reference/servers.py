@@ -86,6 +86,9 @@ def started(arguments):
             (folder / "audit.json").write_text(AUDIT_POLICY)
             flags.append(f"--audit-policy-file={folder}/audit.json")
             audit_logs = [folder / "reference-audit.log", folder / "ours-audit.log"]
+        release = arguments.release
+        emulated = [f"--emulated-version=kube={release}"] if release else []
+        as_release = [f"--kubernetes-version={release}"] if release else []
         audit = [[f"--audit-log-path={log}"] for log in audit_logs] or [[], []]
         if not reference:
             etcd, peer, port = free_port(), free_port(), free_port()
@@ -97,12 +100,12 @@ def started(arguments):
             wait_for(store + "/health", process, folder / "etcd.log")
             reference = f"https://127.0.0.1:{port}"
             process = start([arguments.reference_binary, f"--etcd-servers={store}", f"--secure-port={port}", f"--cert-dir={folder}/certs",
-                             "--allow-privileged=true", *flags, *audit[0]], folder / "reference.log", stack)
+                             "--allow-privileged=true", *flags, *emulated, *audit[0]], folder / "reference.log", stack)
             wait_for(reference + "/readyz", process, folder / "reference.log")
         if not ours:
             port = free_port()
             ours = f"https://127.0.0.1:{port}"
             process = start([arguments.ours_binary, "serve", "--store=memory", f"--data-dir={folder}/ours", f"--secure-port={port}",
-                             "--controllers=-*", *flags, *audit[1]], folder / "ours.log", stack)
+                             "--controllers=-*", *flags, *as_release, *audit[1]], folder / "ours.log", stack)
             wait_for(ours + "/readyz", process, folder / "ours.log")
         yield reference, ours, audit_logs
