@@ -21,6 +21,13 @@ __asm__(
     ".global pc_behavior_facts_end\n"
     "pc_behavior_facts_end:\n"
     ".byte 0\n"
+    ".global pc_introduced_resources_begin\n"
+    "pc_introduced_resources_begin:\n"
+    ".incbin \"" PC_RELEASE_DATA
+    "/introduced.resources\"\n"
+    ".global pc_introduced_resources_end\n"
+    "pc_introduced_resources_end:\n"
+    ".byte 0\n"
     ".popsection\n");
 
 extern "C" {
@@ -28,6 +35,8 @@ extern const char pc_feature_gates_begin[];
 extern const char pc_feature_gates_end[];
 extern const char pc_behavior_facts_begin[];
 extern const char pc_behavior_facts_end[];
+extern const char pc_introduced_resources_begin[];
+extern const char pc_introduced_resources_end[];
 }
 
 namespace portcullis::release {
@@ -45,6 +54,10 @@ std::string_view EmbeddedFeatureGates() {
 
 std::string_view EmbeddedBehaviorFacts() {
   return Between(pc_behavior_facts_begin, pc_behavior_facts_end);
+}
+
+std::string_view EmbeddedIntroducedResources() {
+  return Between(pc_introduced_resources_begin, pc_introduced_resources_end);
 }
 
 }  // namespace portcullis::release

@@ -7,7 +7,8 @@
 
 namespace portcullis::release {
 
-std::string_view EmbeddedFeatureGates();   // data/feature.gates
-std::string_view EmbeddedBehaviorFacts();  // data/behavior.facts
+std::string_view EmbeddedFeatureGates();         // data/feature.gates
+std::string_view EmbeddedBehaviorFacts();        // data/behavior.facts
+std::string_view EmbeddedIntroducedResources();  // data/introduced.resources
 
 }  // namespace portcullis::release

@@ -41,6 +41,15 @@ void ForEachPart(std::string_view text, char separator, Fn&& fn) {
 
 }  // namespace
 
+std::map<std::string_view, int> IntroducedResources() {
+  std::map<std::string_view, int> introduced;
+  for (const std::string_view line : base::Split(EmbeddedIntroducedResources(), '\n')) {
+    const auto cut = base::Cut(line, " ");
+    if (cut && !line.starts_with('#')) introduced[cut->first] = MinorOf(cut->second);
+  }
+  return introduced;
+}
+
 Release::Release(int legacy_minor, GateSettings given)
     : legacy_minor_(legacy_minor),
       minor_(legacy_minor < kOldestMinor ? kNewestMinor : legacy_minor),

@@ -76,6 +76,28 @@ TEST_F(CatalogTest, KnowsTheResourcesOfKubernetes) {
   EXPECT_EQ(builtin_->Find("", "v1", "nothing"), nullptr);
 }
 
+// As kube-apiserver 1.36 with --emulated-version.
+TEST_F(CatalogTest, ServesWhatTheReleaseHad) {
+  const auto serves = [](int minor, std::string_view config, std::string_view group,
+                         std::string_view version, std::string_view resource) {
+    const auto catalog = Catalog::BuiltIn(ParseRuntimeConfig(config).value(), {.minor = minor});
+    return catalog.value()->Find(group, version, resource) != nullptr;
+  };
+  const std::string_view admission = "admissionregistration.k8s.io";
+  EXPECT_TRUE(serves(36, "", admission, "v1", "mutatingadmissionpolicies"));
+  EXPECT_FALSE(serves(35, "", admission, "v1", "mutatingadmissionpolicies"));
+  EXPECT_TRUE(serves(35, "", admission, "v1", "validatingadmissionpolicies"));
+  EXPECT_TRUE(serves(34, "api/all=true", admission, "v1beta1", "mutatingadmissionpolicies"));
+  EXPECT_FALSE(serves(33, "api/all=true", admission, "v1beta1", "mutatingadmissionpolicies"));
+  EXPECT_TRUE(serves(34, "", "resource.k8s.io", "v1", "resourceclaims"));
+  EXPECT_FALSE(serves(33, "", "resource.k8s.io", "v1", "resourceclaims"));
+  EXPECT_FALSE(serves(33, "resource.k8s.io/v1=true", "resource.k8s.io", "v1", "resourceclaims"));
+  EXPECT_TRUE(serves(33, "", "networking.k8s.io", "v1", "servicecidrs"));
+  EXPECT_FALSE(serves(32, "", "networking.k8s.io", "v1", "servicecidrs"));
+  // What is known of releases before v1.29 is what they had besides.
+  EXPECT_TRUE(serves(13, "", "networking.k8s.io", "v1", "servicecidrs"));
+}
+
 TEST_F(CatalogTest, ServesOptInVersionsOnlyWhenAsked) {
   const std::string_view group = "admissionregistration.k8s.io";
   EXPECT_FALSE(builtin_->ServesVersion(group, "v1alpha1"));
