@@ -41,6 +41,10 @@ json::Value IpAddress(json::Arena& arena, std::string_view address, std::string_
       .Build();
 }
 
+bool ServesAddresses(const engine::World& world) {
+  return world.catalog->Get()->Find(kAddresses.group, "v1", kAddresses.resource) != nullptr;
+}
+
 class ApiBook final : public registry::AddressBook {
  public:
   explicit ApiBook(Client& client) : client_(client) {}
@@ -126,7 +130,8 @@ const ControllerInfo kAddressRepair = {
     .hears = kHears,
 };
 
-std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client) {
+std::unique_ptr<registry::AddressBook> MakeAddressBook(const engine::World& world, Client& client) {
+  if (!ServesAddresses(world)) return nullptr;
   return std::make_unique<ApiBook>(client);
 }
 
@@ -153,6 +158,7 @@ base::Status ReleaseAddresses(const engine::World& world, base::Duration grace) 
 }
 
 base::Status RepairAddresses(const engine::World& world) {
+  if (!ServesAddresses(world)) return base::OkStatus();
   json::Arena arena;
   for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));

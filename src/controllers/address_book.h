@@ -14,8 +14,9 @@
 namespace portcullis::controllers {
 
 // Enters addresses through `client` as the server itself, so that what it does is admitted and
-// audited. `client` outlives the book.
-std::unique_ptr<registry::AddressBook> MakeAddressBook(Client& client);
+// audited. `client` outlives the book. Null if networking.k8s.io/v1 IPAddresses are not served, as by
+// releases before v1.33: then the Services alone tell which addresses are taken.
+std::unique_ptr<registry::AddressBook> MakeAddressBook(const engine::World& world, Client& client);
 
 // Makes anew what somebody has deleted although a Service has the address. Works as the server
 // itself; not among --controllers.

@@ -174,7 +174,7 @@ class Server final : public ApiServer {
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeOwnClient(env_, controllers::ServerItself(), Limits::kNone);
     if (legacy_tokens_) legacy_tokens_->Start(*self_);
-    addresses_ = controllers::MakeAddressBook(*self_);
+    addresses_ = controllers::MakeAddressBook(env_, *self_);
     env_.services->set_book(addresses_.get());
     TRY(MakeWhatIsMissing());
     MakeControllers();

@@ -241,6 +241,35 @@ def older_data(program):
     return len(versions)
 
 
+# The first release that serves them.
+INTRODUCED = {
+    "networking.k8s.io/v1/servicecidrs": 33, "networking.k8s.io/v1/ipaddresses": 33, "resource.k8s.io/v1/resourceslices": 34,
+    "storage.k8s.io/v1/volumeattributesclasses": 34, "admissionregistration.k8s.io/v1/mutatingadmissionpolicies": 36,
+    "admissionregistration.k8s.io/v1/validatingadmissionpolicies": 30,
+}
+
+
+def served(server):
+    """"group/version/resource" of everything in groups."""
+    versions = [version["groupVersion"] for group in server.call("GET", "/apis")[1]["groups"] for version in group["versions"]]
+    return {f"{version}/{one['name']}" for version in versions for one in server.call("GET", f"/apis/{version}")[1]["resources"]}
+
+
+def older_releases(program):
+    """Each release starts, serves what it had, and gives addresses to Services, with IPAddresses or without."""
+    for minor in range(29, 37):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(program, folder, f"--kubernetes-version=1.{minor}")
+            expected = {name for name, since in INTRODUCED.items() if minor >= since}
+            assert served(server) & INTRODUCED.keys() == expected, f"1.{minor}: {served(server)}"
+            spec = {"type": "NodePort", "ports": [{"port": 80}]}
+            status, made = server.call("POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "s"}, "spec": spec})
+            assert status == 201 and made["spec"]["clusterIP"] and made["spec"]["ports"][0]["nodePort"], f"1.{minor}: {made}"
+            assert server.call("DELETE", "/api/v1/namespaces/default/services/s")[0] == 200
+            assert server.end(signal.SIGTERM) == 0
+    return 8
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
@@ -249,6 +278,7 @@ def main():
     passed += warnings(program)
     passed += damaged_database(program)
     passed += older_data(program)
+    passed += older_releases(program)
     restart(program)
     print(f"startup: {passed + 1} passed, 0 failed")
 

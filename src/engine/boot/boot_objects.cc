@@ -37,8 +37,12 @@ constexpr std::string_view kObjects[] = {
     R"("description":"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."})",
 };
 
-// The range that clusterIPs come from, as the server makes it known, and once its status.
+// The range that clusterIPs come from, as the server makes it known, and once its status. Releases
+// before v1.33 have no such kind.
 base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json::Arena& arena) {
+  if (world.catalog->Get()->Find("networking.k8s.io", "v1", "servicecidrs") == nullptr) {
+    return base::OkStatus();
+  }
   json::ArrayBuilder ranges(arena);
   for (std::string_view range : base::Split(facts.service_cluster_ip_range, ',')) {
     ranges.Add(range);
