@@ -109,14 +109,23 @@ void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, jso
                                      api::FieldErrors& errors) const {
   object = Judged(ctx, object);
   old = Judged(ctx, old);
-  const bool has_rules = ctx.subresource.empty();
-  if (has_rules && kind_.rules_first) CheckFieldRules(kind_.rules, object, &old, errors);
+  const bool is_whole = ctx.subresource.empty();
   if (kind_.validate_update != nullptr) {
     kind_.validate_update(ctx, object, old, errors);
-  } else if (kind_.validate != nullptr && ctx.subresource.empty()) {
+  } else if (kind_.validate != nullptr && kind_.validate_between == nullptr && is_whole) {
     kind_.validate(ctx, object, errors);
   }
-  if (has_rules && !kind_.rules_first) CheckFieldRules(kind_.rules, object, &old, errors);
+  if (is_whole && !kind_.rules_between) CheckFieldRules(kind_.rules, object, &old, errors);
+}
+
+void DefaultStrategy::ValidateBetween(const Context& ctx, json::Value object, json::Value old,
+                                      api::FieldErrors& errors) const {
+  const bool has_rules = ctx.subresource.empty() && kind_.rules_between;
+  if (kind_.validate_between == nullptr && !has_rules) return;
+  object = Judged(ctx, object);
+  old = Judged(ctx, old);
+  if (kind_.validate_between != nullptr) kind_.validate_between(ctx, object, old, errors);
+  if (has_rules) CheckFieldRules(kind_.rules, object, &old, errors);
 }
 
 void DefaultStrategy::Warnings(const Context& ctx, json::Value object,

@@ -49,6 +49,8 @@ class DefaultStrategy : public Strategy {
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override;
   void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                       api::FieldErrors& errors) const override;
+  void ValidateBetween(const Context& ctx, json::Value object, json::Value old,
+                       api::FieldErrors& errors) const override;
   void Warnings(const Context& ctx, json::Value object,
                 std::vector<std::string>& warnings) const override;
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,

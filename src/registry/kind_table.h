@@ -43,9 +43,12 @@ struct Kind {
   std::string_view group;
   std::string_view resource;
   Check validate = nullptr;
-  UpdateCheck validate_update = nullptr;  // null: `validate`, but not for subresources
+  // Of an update, between its two checks of the metadata.
+  UpdateCheck validate_between = nullptr;
+  // After these; null: `validate`, unless that stands between, and not for subresources.
+  UpdateCheck validate_update = nullptr;
   std::span<const FieldRule> rules = {};  // besides, after the functions
-  bool rules_first = false;               // of an update: before them
+  bool rules_between = false;             // of an update: between the checks of the metadata
   WarningSource warn = nullptr;
   // The version in which the functions see objects of all versions, as kube-apiserver's see its
   // internal ones: "v1". Empty where the versions do not differ.
@@ -75,6 +78,12 @@ class KindTable {
   std::deque<Kind> kinds_;
   Kind custom_resources_;
 };
+
+// An update that is judged like a new object, too; not one of a subresource.
+template <Check kCheck>
+void AsNew(const Context& ctx, json::Value object, json::Value, api::FieldErrors& errors) {
+  if (ctx.subresource.empty()) kCheck(ctx, object, errors);
+}
 
 // Short for a row's `make`.
 template <typename StrategyOfKind>

@@ -24,6 +24,8 @@ void Strategy::ValidateUpdate(const Context& ctx, json::Value object, json::Valu
   Validate(ctx, object, errors);
 }
 
+void Strategy::ValidateBetween(const Context&, json::Value, json::Value, api::FieldErrors&) const {}
+
 void Strategy::Warnings(const Context&, json::Value, std::vector<std::string>&) const {}
 
 void Strategy::UpdateWarnings(const Context&, json::Value, json::Value,

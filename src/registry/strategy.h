@@ -107,6 +107,9 @@ class Strategy {
   virtual void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const;
   virtual void ValidateUpdate(const Context& ctx, json::Value object, json::Value old,
                               api::FieldErrors& errors) const;
+  // What an update checks between the first and the second of MetadataChecks().
+  virtual void ValidateBetween(const Context& ctx, json::Value object, json::Value old,
+                               api::FieldErrors& errors) const;
 
   // Texts for Warning headers, in order.
   virtual void Warnings(const Context& ctx, json::Value object,

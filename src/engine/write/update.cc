@@ -136,8 +136,8 @@ class Attempt {
     object = TRY(strategy_.Allocate(context, object, live_));
     allocated_ = object;
     api::FieldErrors errors;
-    registry::ValidateObjectMetaUpdate(object, live_, op_.resource->namespaced, strategy_,
-                                       context.subresource, errors);
+    registry::ValidateObjectMetaUpdate(context, strategy_, op_.resource->namespaced, object, live_,
+                                       errors);
     CheckInitialization(op_, object, live_, errors);
     if (JudgesAsNew(op_, live_, errors)) {
       strategy_.Validate(context, object, errors);

@@ -135,14 +135,20 @@ void CheckCompletionsChange(json::Value spec, json::Value before, FieldErrors& e
   }
 }
 
+// Kubernetes judges it as a new job, and its spec once more.
+void ValidateJobAsNew(const Context& ctx, json::Value object, json::Value old,
+                      FieldErrors& errors) {
+  if (!ctx.subresource.empty()) return;
+  const json::Value before = old["spec"];
+  CheckJob(ctx, object, before, before["template"]["metadata"]["labels"].Has(kJobName), errors);
+}
+
 void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
   if (ctx.subresource == "status") return CheckJobStatus(object, old, errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
-  // Kubernetes judges it as a new job, and its spec once more.
-  CheckJob(ctx, object, before, before["template"]["metadata"]["labels"].Has(kJobName), errors);
   CheckJobWithSelector(ctx, spec, before, errors);
   CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
@@ -221,6 +227,7 @@ void AddJobStrategy(KindTable& table) {
   table.Add({.group = "batch",
              .resource = "jobs",
              .validate = &ValidateJob,
+             .validate_between = &ValidateJobAsNew,
              .validate_update = &ValidateJobUpdate,
              .warn = &WarnOfJob,
              .traits = {.counts_generation = true},

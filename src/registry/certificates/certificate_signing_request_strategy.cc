@@ -300,7 +300,7 @@ void AddCertificateSigningRequestStrategy(KindTable& table) {
   table.Add({.group = "certificates.k8s.io",
              .resource = "certificatesigningrequests",
              .validate = &ValidateCertificateSigningRequest,
-             .validate_update = &ValidateCertificateSigningRequestUpdate,
+             .validate_between = &ValidateCertificateSigningRequestUpdate,
              .traits = {.names = NameStyle::kPathSegment},
              .metadata = {.update = "FU", .subresource = "FU"},
              .make = &Make<Requests>});

@@ -43,8 +43,10 @@ void AddClusterTrustBundleStrategy(KindTable& table) {
   table.Add({.group = "certificates.k8s.io",
              .resource = "clustertrustbundles",
              .validate = &ValidateClusterTrustBundle,
+             .validate_between = &AsNew<&ValidateClusterTrustBundle>,
              .rules = kRules,
-             .traits = {.needs_version = true, .names = NameStyle::kPathSegment}});
+             .traits = {.needs_version = true, .names = NameStyle::kPathSegment},
+             .metadata = {.update = "FU"}});
 }
 
 }  // namespace portcullis::registry

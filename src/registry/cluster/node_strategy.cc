@@ -125,10 +125,7 @@ void CheckNodeAddresses(json::Value addresses, FieldErrors& errors) {
   }
 }
 
-void ValidateNodeUpdate(const Context& ctx, json::Value object, json::Value old,
-                        FieldErrors& errors) {
-  // An update of the node itself is judged like a new node as well.
-  if (ctx.subresource.empty()) ValidateNode(ctx, object, errors);
+void ValidateNodeUpdate(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   CheckNodeResources(object["status"], errors);
   CheckDeclaredFeatures(object["status"], errors);
   CheckNodeAddresses(object["status"]["addresses"], errors);
@@ -193,6 +190,7 @@ void AddNodeStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "nodes",
              .validate = &ValidateNode,
+             .validate_between = &AsNew<&ValidateNode>,
              .validate_update = &ValidateNodeUpdate,
              .warn = &WarnOfNode,
              .metadata = {.update = "FU"},

@@ -72,6 +72,7 @@ void AddRuntimeClassStrategy(KindTable& table) {
   table.Add({.group = "node.k8s.io",
              .resource = "runtimeclasses",
              .validate = &ValidateRuntimeClass,
+             .validate_between = &AsNew<&ValidateRuntimeClass>,
              .rules = kRuntimeClassRules,
              .warn = &WarnOfRuntimeClass,
              .traits = {.created_by_put = true, .needs_version = true, .free_finalizers = true},

@@ -28,10 +28,8 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
   if (total > kMostDataBytes) errors.push_back(api::TooLong(FieldPath("[]"), kMostDataBytes));
 }
 
-void ValidateConfigMapUpdate(const Context& ctx, json::Value object, json::Value old,
-                             FieldErrors& errors) {
+void CheckDataChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   CheckImmutableData(object, old, {"data", "binaryData"}, errors);
-  ValidateConfigMap(ctx, object, errors);
 }
 
 }  // namespace
@@ -40,7 +38,8 @@ void AddConfigMapStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "configmaps",
              .validate = &ValidateConfigMap,
-             .validate_update = &ValidateConfigMapUpdate,
+             .validate_between = &CheckDataChange,
+             .validate_update = &AsNew<&ValidateConfigMap>,
              .metadata = {.update = "UF"}});
 }
 

@@ -62,11 +62,9 @@ void ValidateSecret(const Context& ctx, json::Value object, FieldErrors& errors)
   }
 }
 
-void ValidateSecretUpdate(const Context& ctx, json::Value object, json::Value old,
-                          FieldErrors& errors) {
+void CheckSecretChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   CheckImmutable(object["type"], old["type"], FieldPath("type"), errors);
   CheckImmutableData(object, old, {"data"}, errors);
-  ValidateSecret(ctx, object, errors);
 }
 
 void WarnOfSecret(const Context&, json::Value object, json::Value,
@@ -86,7 +84,8 @@ void AddSecretStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "secrets",
              .validate = &ValidateSecret,
-             .validate_update = &ValidateSecretUpdate,
+             .validate_between = &CheckSecretChange,
+             .validate_update = &AsNew<&ValidateSecret>,
              .warn = &WarnOfSecret,
              .metadata = {.update = "UF"}});
 }

@@ -23,7 +23,6 @@ void ValidateTemplate(const Context& ctx, json::Value object, FieldErrors& error
 
 void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value old,
                             FieldErrors& errors) {
-  CheckTemplate(ctx, object, errors);
   CheckUnchanged(ctx, "io.k8s.api.resource.v1.ResourceClaimTemplateSpec",
                  {object["spec"], old["spec"], ctx.sent["spec"]}, FieldPath("spec"), errors);
 }
@@ -34,6 +33,7 @@ void AddResourceClaimTemplateStrategy(KindTable& table) {
   table.Add({.group = "resource.k8s.io",
              .resource = "resourceclaimtemplates",
              .validate = &ValidateTemplate,
+             .validate_between = &AsNew<&CheckTemplate>,
              .validate_update = &ValidateTemplateUpdate,
              .judged_in = "v1",
              .traits = {.returns_deleted = true},

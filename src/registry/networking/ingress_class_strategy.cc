@@ -53,7 +53,7 @@ void AddIngressClassStrategy(KindTable& table) {
              .resource = "ingressclasses",
              .validate = &ValidateIngressClass,
              .rules = kIngressClassRules,
-             .rules_first = true,
+             .rules_between = true,
              .traits = {.counts_generation = true},
              .metadata = {.update = "UF"}});
 }

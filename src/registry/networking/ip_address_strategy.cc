@@ -42,9 +42,7 @@ void ValidateIpAddress(const Context&, json::Value object, FieldErrors& errors) 
   }
 }
 
-void ValidateIpAddressUpdate(const Context& ctx, json::Value object, json::Value old,
-                             FieldErrors& errors) {
-  ValidateIpAddress(ctx, object, errors);
+void CheckParentChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   const json::Value parent = object["spec"]["parentRef"];
   if (parent == old["spec"]["parentRef"]) return;
   const auto field = [&](std::string_view name) { return Quoted(parent[name].AsString()); };
@@ -63,7 +61,8 @@ void AddIpAddressStrategy(KindTable& table) {
   table.Add({.group = "networking.k8s.io",
              .resource = "ipaddresses",
              .validate = &ValidateIpAddress,
-             .validate_update = &ValidateIpAddressUpdate,
+             .validate_between = &AsNew<&ValidateIpAddress>,
+             .validate_update = &CheckParentChange,
              .metadata = {.update = "FU"},
              .make = &Make<IpAddresses>});
 }

@@ -68,9 +68,7 @@ void ValidateRoleBinding(const Context& ctx, json::Value object, FieldErrors& er
   }
 }
 
-void ValidateRoleBindingUpdate(const Context& ctx, json::Value object, json::Value old,
-                               FieldErrors& errors) {
-  ValidateRoleBinding(ctx, object, errors);
+void CheckRoleRefChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
   if (!(object["roleRef"] == old["roleRef"])) {
     errors.push_back(api::Invalid(FieldPath("roleRef"),
                                   api::BadValue::Raw(RoleRefText(object["roleRef"])),
@@ -84,13 +82,15 @@ void AddRoleBindingStrategy(KindTable& table) {
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "clusterrolebindings",
              .validate = &ValidateRoleBinding,
-             .validate_update = &ValidateRoleBindingUpdate,
+             .validate_between = &AsNew<&ValidateRoleBinding>,
+             .validate_update = &CheckRoleRefChange,
              .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "rolebindings",
              .validate = &ValidateRoleBinding,
-             .validate_update = &ValidateRoleBindingUpdate,
+             .validate_between = &AsNew<&ValidateRoleBinding>,
+             .validate_update = &CheckRoleRefChange,
              .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
 }

@@ -70,11 +70,13 @@ void AddRoleStrategy(KindTable& table) {
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "clusterroles",
              .validate = &ValidateClusterRole,
+             .validate_between = &AsNew<&ValidateClusterRole>,
              .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
   table.Add({.group = "rbac.authorization.k8s.io",
              .resource = "roles",
              .validate = &ValidateRole,
+             .validate_between = &AsNew<&ValidateRole>,
              .traits = {.created_by_put = true, .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "FU"}});
 }

@@ -49,6 +49,7 @@ void AddCsiStorageCapacityStrategy(KindTable& table) {
   table.Add({.group = "storage.k8s.io",
              .resource = "csistoragecapacities",
              .validate = &ValidateCsiStorageCapacity,
+             .validate_between = &AsNew<&ValidateCsiStorageCapacity>,
              .rules = kCapacityRules,
              .warn = &WarnOfCapacity,
              .traits = {.needs_version = true},

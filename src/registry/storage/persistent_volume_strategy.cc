@@ -74,8 +74,7 @@ void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldError
 void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,
                                     FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  // Once by the strategy and once more by the check of updates, which tells each fault twice.
-  ValidatePersistentVolume(ctx, object, errors);
+  // Once more: each fault is told twice.
   ValidatePersistentVolume(ctx, object, errors);
   const json::Value before = SourcesOf(ctx.arena, old["spec"]);
   json::Value after = SourcesOf(ctx.arena, object["spec"]);
@@ -159,6 +158,7 @@ void AddPersistentVolumeStrategy(KindTable& table) {
   table.Add({.group = "",
              .resource = "persistentvolumes",
              .validate = &ValidatePersistentVolume,
+             .validate_between = &AsNew<&ValidatePersistentVolume>,
              .validate_update = &ValidatePersistentVolumeUpdate,
              .warn = &WarnOfVolume,
              .traits = {.returns_deleted = true},

@@ -73,9 +73,8 @@ void ValidateStorageClass(const Context&, json::Value object, FieldErrors& error
 }
 
 // An empty map that was sent is quoted as one, though decoding has dropped it.
-void ValidateStorageClassUpdate(const Context& ctx, json::Value object, json::Value old,
-                                FieldErrors& errors) {
-  ValidateStorageClass(ctx, object, errors);
+void CheckParametersChange(const Context& ctx, json::Value object, json::Value old,
+                           FieldErrors& errors) {
   const json::Value parameters = object["parameters"];
   if (parameters == old["parameters"]) return;
   const bool sent_empty = parameters.is_null() && ctx.sent["parameters"].is_object();
@@ -105,7 +104,8 @@ void AddStorageClassStrategy(KindTable& table) {
   table.Add({.group = "storage.k8s.io",
              .resource = "storageclasses",
              .validate = &ValidateStorageClass,
-             .validate_update = &ValidateStorageClassUpdate,
+             .validate_between = &AsNew<&ValidateStorageClass>,
+             .validate_update = &CheckParametersChange,
              .rules = kStorageClassRules,
              .warn = &WarnOfStorageClass,
              .traits = {.returns_deleted = true},

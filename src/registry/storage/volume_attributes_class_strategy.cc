@@ -25,7 +25,7 @@ void AddVolumeAttributesClassStrategy(KindTable& table) {
              .resource = "volumeattributesclasses",
              .validate = &ValidateVolumeAttributesClass,
              .rules = kAttributesClassRules,
-             .rules_first = true,
+             .rules_between = true,
              .traits = {.returns_deleted = true},
              .metadata = {.update = "UF"}});
 }

@@ -183,19 +183,21 @@ void CheckFinalizersQualified(json::Value object, api::FieldErrors& errors) {
   }
 }
 
-void ValidateObjectMetaUpdate(json::Value object, json::Value old, bool namespaced,
-                              const Strategy& strategy, std::string_view subresource,
-                              api::FieldErrors& errors) {
+void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool namespaced,
+                              json::Value object, json::Value old, api::FieldErrors& errors) {
   CheckMetadata(api::view::Metadata(object), namespaced, IsPathSegmentName, FieldPath("metadata"),
                 errors);
   CheckMetadataUpdate(object, old, errors);
-  for (const char check : strategy.MetadataChecks(subresource)) {
+  bool is_first = true;
+  for (const char check : strategy.MetadataChecks(ctx.subresource)) {
     if (check == 'U' || check == 'u') {
       CheckMetadataUpdate(object, old, errors);
     } else {
       ValidateObjectMeta(object, namespaced, strategy, errors);
     }
     if (check == 'U' || check == 'F') CheckFinalizersQualified(object, errors);
+    if (is_first) strategy.ValidateBetween(ctx, object, old, errors);
+    is_first = false;
   }
 }
 

@@ -18,11 +18,10 @@ void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& str
 // The metadata (at `path`) of a resource that is part of another object: it needs no name.
 void ValidateEmbeddedObjectMeta(json::Value object, const api::FieldPath& path,
                                 api::FieldErrors& errors);
-// All that an update checks of the metadata: what it checks of all kinds, and what the strategy says.
-// `object` has the resourceVersion it is to be stored against.
-void ValidateObjectMetaUpdate(json::Value object, json::Value old, bool namespaced,
-                              const Strategy& strategy, std::string_view subresource,
-                              api::FieldErrors& errors);
+// All that an update checks of the metadata: what it checks of all kinds, and what the strategy says,
+// with what that checks between. `object` has the resourceVersion it is to be stored against.
+void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool namespaced,
+                              json::Value object, json::Value old, api::FieldErrors& errors);
 // Finalizers of most built-in kinds are qualified or standard ones.
 void CheckFinalizersQualified(json::Value object, api::FieldErrors& errors);
 
