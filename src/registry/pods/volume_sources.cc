@@ -267,6 +267,17 @@ void CheckCinder(json::Value source, const FieldPath& path, bool persistent, Fie
   if (persistent) RequireField(secret, "namespace", path.Child("secretRef"), errors);
 }
 
+// The namespace of the endpoints; only a persistent volume has one.
+void CheckGlusterfs(json::Value source, const FieldPath& path, bool persistent,
+                    FieldErrors& errors) {
+  const json::Value name = source["endpointsNamespace"];
+  if (!persistent || !IsSet(name)) return;
+  const FieldPath at = path.Child("endpointsNamespace");
+  if (!name.AsString().empty()) return CheckDnsLabel(name.AsString(), at, errors);
+  errors.push_back(
+      api::Invalid(at, "", "if the endpointnamespace is set, it must be a valid namespace name"));
+}
+
 void CheckFlexVolume(json::Value source, const FieldPath& path, FieldErrors& errors) {
   CheckFlexOptions(source["options"], path.Child("options"), errors);
 }
@@ -300,7 +311,7 @@ constexpr SharedSource kSharedSources[] = {
     {"flexVolume", {"driver"}, &InBoth<&CheckFlexVolume>},
     {"flocker", {}, &InBoth<&CheckFlocker>},
     {"gitRepo", {"repository"}, &InBoth<&CheckGitRepo>},
-    {"glusterfs", {"endpoints", "path"}},
+    {"glusterfs", {"endpoints", "path"}, &CheckGlusterfs},
     {"hostPath", {}, &InBoth<&CheckHostPath>},
     {"iscsi", {}, &CheckIscsi},
     {"local", {}, &InBoth<&CheckLocal>},
