@@ -2,6 +2,8 @@
 
 // Slices of the devices that drivers offer (pkg/apis/resource/validation).
 
+#include <algorithm>
+
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/semver.h"
@@ -14,13 +16,17 @@ namespace portcullis::registry {
 namespace {
 
 constexpr std::size_t kMostDevices = 128;
-constexpr std::size_t kMostAdvancedDevices = 64;  // with taints or counters
+constexpr std::size_t kMostAdvancedDevices = 64;  // with taints, counters or lists
 constexpr std::size_t kMostProperties = 32;       // attributes and capacities of a device
+constexpr std::size_t kMostAttributeValues = 48;  // of a device, those of lists included
 constexpr std::size_t kMostTaints = 16;
 constexpr std::size_t kMostCounterSets = 8;
 constexpr std::size_t kMostCounters = 32;
 constexpr std::size_t kMostConsumptions = 2;
 constexpr std::size_t kLongestValue = 64;
+
+// Attributes that are lists, with the gate DRAListTypeAttributes.
+constexpr std::string_view kLists[] = {"bools", "ints", "strings", "versions"};
 
 // As Go prints the internal type.
 std::string AttributeText(json::Value attribute) {
@@ -34,18 +40,43 @@ std::string AttributeText(json::Value attribute) {
                      {"VersionValues", Json(attribute["versions"])}});
 }
 
-void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& errors) {
-  if (const json::Value text = attribute["string"]; text.AsString().size() > kLongestValue) {
-    errors.push_back(api::TooLong(path.Child("string"), static_cast<int>(kLongestValue)));
+std::size_t ValuesOf(json::Value attribute) {
+  std::size_t count = 0;
+  for (const std::string_view list : kLists) count += attribute[list].size();
+  return count;
+}
+
+bool HasLists(json::Value device) {
+  const auto attributes = device["attributes"].members();
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [](const json::Member& attribute) { return ValuesOf(attribute.value) > 0; });
+}
+
+void CheckText(json::Value text, const FieldPath& path, FieldErrors& errors) {
+  if (text.AsString().size() <= kLongestValue) return;
+  errors.push_back(api::TooLong(path, static_cast<int>(kLongestValue)));
+}
+
+void CheckVersion(json::Value version, const FieldPath& path, FieldErrors& errors) {
+  if (!golang::ParseSemver(version.AsString()).ok()) {
+    errors.push_back(
+        api::Invalid(path, version, "must be a string compatible with semver.org spec 2.0.0"));
   }
+  CheckText(version, path, errors);
+}
+
+void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& errors) {
+  CheckText(attribute["string"], path.Child("string"), errors);
   if (const json::Value version = attribute["version"]; !version.is_null()) {
-    if (!golang::ParseSemver(version.AsString()).ok()) {
-      errors.push_back(api::Invalid(path.Child("version"), version,
-                                    "must be a string compatible with semver.org spec 2.0.0"));
-    }
-    if (version.AsString().size() > kLongestValue) {
-      errors.push_back(api::TooLong(path.Child("version"), static_cast<int>(kLongestValue)));
-    }
+    CheckVersion(version, path.Child("version"), errors);
+  }
+  std::size_t index = 0;
+  for (const json::Value& text : attribute["strings"].elements()) {
+    CheckText(text, path.Child("strings").Index(index++), errors);
+  }
+  index = 0;
+  for (const json::Value& version : attribute["versions"].elements()) {
+    CheckVersion(version, path.Child("versions").Index(index++), errors);
   }
   if (attribute.size() == 1) return;
   errors.push_back(api::Invalid(
@@ -160,6 +191,18 @@ void CheckDevicePlaces(json::Value device, bool each, const FieldPath& path, Fie
   if (count > 1) errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"), kOne));
 }
 
+void CheckNumberOfValues(json::Value device, const FieldPath& path, FieldErrors& errors) {
+  std::size_t values = 0;
+  for (const json::Member& attribute : device["attributes"].members()) {
+    values += std::max<std::size_t>(ValuesOf(attribute.value), 1);
+  }
+  if (values <= kMostAttributeValues) return;
+  errors.push_back(
+      api::Invalid(path, static_cast<int>(values),
+                   base::StrCat("the total number of attribute values must not exceed ",
+                                std::to_string(kMostAttributeValues))));
+}
+
 void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckDnsLabel(device["name"].AsString(), path.Child("name"), errors);
   const std::size_t properties = device["attributes"].size() + device["capacity"].size();
@@ -169,6 +212,7 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
                      base::StrCat("the total number of attributes and capacities must not exceed ",
                                   std::to_string(kMostProperties))));
   }
+  CheckNumberOfValues(device, path, errors);
   for (const json::Member* attribute : SortedMembers(device["attributes"])) {
     const FieldPath at = path.Child("attributes").Key(attribute->name());
     CheckAttributeName(attribute->name(), false, path.Child("attributes"), errors);
@@ -243,7 +287,7 @@ void CheckSlice(json::Value spec, json::Value old, json::Value sent, FieldErrors
   }
   std::size_t most = kMostDevices;
   for (const json::Value& device : spec["devices"].elements()) {
-    if (!device["taints"].empty() || !device["consumesCounters"].empty()) {
+    if (!device["taints"].empty() || !device["consumesCounters"].empty() || HasLists(device)) {
       most = kMostAdvancedDevices;
     }
   }
