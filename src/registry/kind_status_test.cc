@@ -30,7 +30,11 @@ class KindChecks : public testing::Test {
     if (old.empty()) {
       kind->validate(context, Parse(object), errors);
     } else {
-      kind->validate_update(context, Parse(object), Parse(old), errors);
+      const json::Value after = Parse(object);
+      const json::Value before = Parse(old);
+      for (const UpdateCheck check : {kind->validate_between, kind->validate_update}) {
+        if (check != nullptr) check(context, after, before, errors);
+      }
     }
     std::string text;
     for (const api::FieldError& error : errors) text += error.ToString() + "\n";
@@ -202,6 +206,26 @@ TEST_F(KindChecks, ClaimTemplatesAndServicesOfStatefulSets) {
             "is required\n"
             "spec.serviceName: Invalid value: \"a.b\": must not contain dots\n");
   EXPECT_EQ(Errors("apps", "statefulsets", wrong, wrong), "");
+}
+
+TEST_F(KindChecks, TheTemplateOfAStatefulSetThatIsNotValidAnyMoreIsSkipped) {
+  const auto set = [](int replicas, std::string_view image, std::string_view label) {
+    return base::StrCat(
+        R"({"spec":{"podManagementPolicy":"OrderedReady","updateStrategy":{"type":"OnDelete"},)",
+        R"("selector":{"matchLabels":{"a":"b"}},"replicas":)", std::to_string(replicas),
+        R"(,"template":{"metadata":{"labels":{"a":"b","c":")", label, R"("}},"spec":{)",
+        R"("restartPolicy":"Always","dnsPolicy":"ClusterFirst","terminationGracePeriodSeconds":30,)",
+        R"("containers":[{"name":"c","image":")", image, R"(","imagePullPolicy":"Always",)",
+        R"("terminationMessagePolicy":"File"}]}}}})");
+  };
+  const std::string_view no_image = "spec.template.spec.containers[0].image: Required value\n";
+  EXPECT_EQ(Errors("apps", "statefulsets", set(1, "", "d"), set(1, "i", "d")), no_image);
+  EXPECT_EQ(Errors("apps", "statefulsets", set(1, "", "d"), set(1, "", "d")), "");
+  EXPECT_EQ(Errors("apps", "statefulsets", set(1, "", "d"), set(-1, "i", "d")), "");
+  // Its labels are looked at once more in any case.
+  const std::string labels = Errors("apps", "statefulsets", set(1, "", "-"), set(-1, "i", "d"));
+  EXPECT_TRUE(labels.starts_with("spec.template.labels: Invalid value: \"-\"")) << labels;
+  EXPECT_EQ(labels.find("image"), std::string::npos);
 }
 
 TEST_F(KindChecks, RequestPoliciesOfCapacities) {

@@ -2,6 +2,7 @@
 
 // StatefulSets (pkg/apis/apps/validation).
 
+#include <cstdint>
 #include <set>
 
 #include "registry/apps/workload_checks.h"
@@ -64,11 +65,25 @@ json::Value WithClaims(json::Arena& arena, json::Value spec) {
   return json::SetPath(arena, out, {"spec", "volumes"}, all.Build());
 }
 
-// What was good enough when the object was made is not looked at again. `old` is null for a new one.
-void CheckStatefulSet(const Context& ctx, json::Value object, json::Value old,
+enum class Templates : std::uint8_t { kChecked, kSkipped };
+
+// What is wrong with the template, some of it told twice.
+void CheckStatefulTemplate(const Context& ctx, json::Value spec, json::Value old,
+                           Templates templates, FieldErrors& errors) {
+  if (!CheckTemplateMatches(spec, "", errors)) return;
+  const FieldPath path("spec", "template");
+  const json::Value pod_template = WithClaims(ctx.arena, spec);
+  if (templates == Templates::kChecked) {
+    ValidatePodTemplate(ctx, pod_template, old["template"], path, errors);
+  }
+  ValidatePodTemplateMetadata(pod_template, path, errors);
+}
+
+// What was good enough when the object was made is not looked at again. `old` is the spec that `spec`
+// replaces, null for a new one.
+void CheckStatefulSet(const Context& ctx, json::Value spec, json::Value old, Templates templates,
                       FieldErrors& errors) {
   const bool is_new = old.is_null();
-  const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view management = spec["podManagementPolicy"].AsString();
   if (management.empty()) {
@@ -98,15 +113,27 @@ void CheckStatefulSet(const Context& ctx, json::Value object, json::Value old,
     CheckDnsLabel(service, path.Child("serviceName"), errors);
   }
   CheckWorkloadSelector(ctx, spec, "statefulset", errors);
-  if (CheckTemplateMatches(spec, "", errors)) {
-    ValidatePodTemplate(ctx, WithClaims(ctx.arena, spec), old["spec"]["template"],
-                        path.Child("template"), errors);
-  }
+  CheckStatefulTemplate(ctx, spec, old, templates, errors);
   CheckAlwaysRestarts(spec["template"], "StatefulSet", errors);
 }
 
 void ValidateStatefulSet(const Context& ctx, json::Value object, FieldErrors& errors) {
-  CheckStatefulSet(ctx, object, {}, errors);
+  CheckStatefulSet(ctx, object["spec"], {}, Templates::kChecked, errors);
+}
+
+// The template of one whose stored spec is not valid any more is not looked at.
+void CheckSpecOfUpdate(const Context& ctx, json::Value spec, json::Value old, FieldErrors& errors) {
+  FieldErrors found;
+  CheckStatefulSet(ctx, spec, old, Templates::kChecked, found);
+  if (!found.empty()) {
+    FieldErrors before;
+    CheckStatefulSet(ctx, old, old, Templates::kChecked, before);
+    if (!before.empty()) {
+      found.clear();
+      CheckStatefulSet(ctx, spec, old, Templates::kSkipped, found);
+    }
+  }
+  errors.insert(errors.end(), found.begin(), found.end());
 }
 
 void CheckStatefulStatus(json::Value status, json::Value old, FieldErrors& errors) {
@@ -128,7 +155,7 @@ void ValidateStatefulSetUpdate(const Context& ctx, json::Value object, json::Val
   if (ctx.subresource == "status") {
     return CheckStatefulStatus(object["status"], old["status"], errors);
   }
-  CheckStatefulSet(ctx, object, old, errors);
+  CheckSpecOfUpdate(ctx, object["spec"], old["spec"], errors);
   const bool as_of_old = ctx.release->Has("WorkloadsAreCheckedAsOfOld");
   const auto fixed = [&](json::Value spec) {
     for (const std::string_view field : {"replicas", "template", "updateStrategy"}) {
