@@ -17,6 +17,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "json/sorted.h"
 #include "json/value_set.h"
 #include "json/writer.h"
 
@@ -525,10 +526,11 @@ namespace {
 // The second occurrence of each value that occurs more than once; `keys` are the elements or what
 // stands for them.
 void AddDuplicates(const std::vector<Value>& keys, const FieldPath& path, FieldErrors& errors) {
+  json::Arena arena;
   std::map<std::string, int> times;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (++times[json::ToString(keys[i], {.sort_keys = true})] == 2) {
-      errors.push_back(Duplicate(path.Index(i), keys[i]));
+      errors.push_back(Duplicate(path.Index(i), json::Sorted(arena, keys[i])));
     }
   }
 }
