@@ -52,6 +52,7 @@ TEST(CostEstimateTest, FollowsTheModel) {
       {R"([1, 2, 3].all(x, true))", "", "", {20, 20}},
       {R"(input.matches('[0-9]'))", "input:string", "input=500", {3, 103}},
       {R"('123'.matches('[0-9]'))", "", "", {2, 2}},
+      {R"(matches(input, '[0-9]'))", "input:string", "", {2, 2}},
       {R"(a || b || c || d)", "a:bool;b:bool;c:bool;d:bool", "", {1, 4}},
       {R"(a && b && c && d)", "a:bool;b:bool;c:bool;d:bool", "", {1, 4}},
       {R"(2 in [1, 2, 3])", "", "", {13, 13}},
