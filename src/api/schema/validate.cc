@@ -523,13 +523,20 @@ void ValidateValue(const Constraints& schema, Value value, const FieldPath& path
 
 namespace {
 
+// What makes a value the same as another: its JSON, but for a number by itself, where 1.0 and 1 are
+// values of two types of Go.
+std::string IdentityOf(Value value) {
+  return base::StrCat(value.is_double() ? "float " : "",
+                      json::ToString(value, {.sort_keys = true}));
+}
+
 // The second occurrence of each value that occurs more than once; `keys` are the elements or what
 // stands for them.
 void AddDuplicates(const std::vector<Value>& keys, const FieldPath& path, FieldErrors& errors) {
   json::Arena arena;
   std::map<std::string, int> times;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (++times[json::ToString(keys[i], {.sort_keys = true})] == 2) {
+    if (++times[IdentityOf(keys[i])] == 2) {
       errors.push_back(Duplicate(path.Index(i), json::Sorted(arena, keys[i])));
     }
   }

@@ -26,6 +26,7 @@ class ValidateTest : public ::testing::Test {
         "port":{"x-kubernetes-int-or-string":true},
         "tags":{"type":"array","items":{"type":"string"},"maxItems":2,
           "x-kubernetes-list-type":"set"},
+        "numbers":{"type":"array","items":{"type":"number"},"x-kubernetes-list-type":"set"},
         "parts":{"type":"array","x-kubernetes-list-type":"map",
           "x-kubernetes-list-map-keys":["id"],
           "items":{"type":"object","properties":{"id":{"type":"string"},
@@ -120,6 +121,12 @@ TEST_F(ValidateTest, SaysWhatIsWrongAsKubernetesDoes) {
             (Texts{R"(<nil>: Invalid value: "": "spec.one" must validate one and only one schema )"
                    R"((oneOf). Found none valid)",
                    "spec.one.a: Required value"}));
+}
+
+TEST_F(ValidateTest, ANumberWithAPointIsAnotherThanOneWithout) {
+  EXPECT_EQ(Errors(R"({"name":"ab","numbers":[1,1.0]})"), Texts{});
+  EXPECT_EQ(Errors(R"({"name":"ab","numbers":[1.0,1,1.0]})"),
+            Texts{"spec.numbers[2]: Duplicate value: 1"});
 }
 
 TEST_F(ValidateTest, LeavesUnchangedMistakesAlone) {
