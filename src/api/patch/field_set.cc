@@ -12,6 +12,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -49,8 +50,10 @@ constexpr std::string_view kPrefixes[] = {"f:", "k:", "v:", "i:"};
 
 std::string_view PrefixOf(PathElement::Kind kind) { return kPrefixes[static_cast<int>(kind)]; }
 
-// A value of a key or a set: maps have no brackets.
+// A value of a key or a set, as Go prints it: maps have no brackets.
 std::string ValueText(json::Value value) {
+  if (value.is_string()) return base::GoQuote(value.AsString());
+  if (value.is_double()) return golang::FormatFloat(value.AsDouble());
   if (!value.is_object() && !value.is_array()) return json::ToString(value);
   std::string out;
   for (const json::Value& element : value.elements()) {
@@ -71,13 +74,13 @@ std::string StepText(const PathElement& step) {
     case PathElement::Kind::kIndex:
       return "[" + step.text + "]";
     case PathElement::Kind::kValue:
-      return "[=" + step.text + "]";
     case PathElement::Kind::kKey:
       break;
   }
   json::Arena arena;
   const auto key = json::Parse(arena, step.text);
   if (!key.ok()) return "[" + step.text + "]";
+  if (step.kind == PathElement::Kind::kValue) return "[=" + ValueText(*key) + "]";
   std::string out = "[";
   for (const json::Member& member : key->members()) {
     if (out.size() > 1) out.push_back(',');
