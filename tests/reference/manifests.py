@@ -93,13 +93,13 @@ class Project:
         prefix, plural, namespaced = place
         return "/".join([prefix] + (["namespaces", document.namespace or "default"] if namespaced else []) + [plural])
 
-    def define(self, definition):
-        """Learns the places of a custom resource and waits for them."""
+    def define(self, definition, is_new):
+        """Learns the places of a custom resource and waits for them: the stored definition may serve other versions than this one."""
         spec = definition.thing.get("spec") or {}
         for version in spec.get("versions") or []:
             prefix = f"/apis/{spec['group']}/{version.get('name')}"
             self.places[spec["group"], version.get("name"), spec["names"]["kind"]] = (prefix, spec["names"]["plural"], spec.get("scope") == "Namespaced")
-            for _ in range(100):
+            for _ in range(100 if is_new else 10):
                 if not version.get("served") or all(a.code != 404 for a in self.pair.do(Request("GET", f"{prefix}/{spec['names']['plural']}?limit=1"))):
                     break
                 time.sleep(0.05)
@@ -141,7 +141,7 @@ class Project:
             self.made.append((path, document))
         if document.order == 1:
             time.sleep(0.2)
-            self.define(document)
+            self.define(document, all(answer.code == 201 for answer in created))
         if document.order == 2 or document.kind == "Namespace":
             time.sleep(0.1)
         item = f"{path}/{document.name}"
