@@ -15,6 +15,11 @@ struct IoThreads::Threads {
   std::vector<std::thread> list;
 };
 
+int IoThreads::DefaultCount() {
+  constexpr unsigned kMost = 32;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, kMost));
+}
+
 IoThreads::IoThreads(int count) : threads_(std::make_unique<Threads>()) {
   for (int i = 0; i < std::max(count, 1); ++i) {
     auto loop = std::make_shared<internal::Loop>();

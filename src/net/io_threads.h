@@ -22,6 +22,9 @@ class Loop;
 
 class IoThreads {
  public:
+  // For a server that carries out requests on them: one for each core; at least two, so that a request
+  // that takes long does not hold up every connection.
+  static int DefaultCount();
   explicit IoThreads(int count = 1);
   ~IoThreads();
   IoThreads(const IoThreads&) = delete;

@@ -69,12 +69,6 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
-// One for each core, because most requests run there; at least two, so that a
-// request that takes long does not hold up every connection.
-int IoThreadCount() {
-  constexpr unsigned kMost = 32;
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, kMost));
-}
 constexpr std::string_view kNoAuditPolicy =
     "No audit policy file provided, no events will be recorded";
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
@@ -541,7 +535,7 @@ class Server final : public ApiServer {
   std::optional<MemoryBudget> memory_;
   std::optional<audit::Policy> audit_policy_;
   std::unique_ptr<audit::Sink> sink_;
-  net::IoThreads io_{IoThreadCount()};
+  net::IoThreads io_{net::IoThreads::DefaultCount()};
   std::unique_ptr<net::HttpsClient> audit_https_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<authorization::Authorization> authorization_;
