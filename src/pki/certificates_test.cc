@@ -3,6 +3,10 @@
 #include "pki/certificates.h"
 
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+
+#include "pki/x509.h"
 
 namespace portcullis::pki {
 namespace {
@@ -34,6 +38,29 @@ TEST(CertificatesTest, AnIssuedCertificateSaysWhatWasAskedFor) {
   EXPECT_LT(infos[0].not_before, Now());
   EXPECT_GT(infos[0].not_after, Now() + std::chrono::hours(24 * 364));
   EXPECT_TRUE(ParseCertificates(authority.certificate_pem).value()[0].is_authority);
+}
+
+TEST(CertificatesTest, KeysAndPublicKeysAreWrittenAsOpenSslWritesThem) {
+  const auto authority = MakeAuthority("ca", Now()).value();
+  const auto pair = Issue(authority, {.common_name = "alice", .client = true}, Now()).value();
+  for (const KeyPair& made : {authority, pair}) {
+    const auto parsed = ParseKeyPair(made.certificate_pem, made.key_pem);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    BIO* text = BIO_new(BIO_s_mem());
+    PEM_write_bio_PKCS8PrivateKey(text, parsed->key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(text, &data);
+    EXPECT_EQ(std::string(data, static_cast<std::size_t>(size)), made.key_pem);
+    BIO_free(text);
+
+    unsigned char* wanted = nullptr;
+    unsigned char* got = nullptr;
+    const int wanted_size = i2d_PUBKEY(parsed->key.get(), &wanted);
+    const int got_size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(parsed->chain[0].get()), &got);
+    EXPECT_EQ(std::string(wanted, wanted + wanted_size), std::string(got, got + got_size));
+    OPENSSL_free(wanted);
+    OPENSSL_free(got);
+  }
 }
 
 TEST(CertificatesTest, KeyPairErrorsAreGos) {
