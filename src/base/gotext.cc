@@ -44,6 +44,16 @@ std::string ListOf(std::span<const std::string> list, bool quoted) {
   return out + "]";
 }
 
+// How many bytes at the front are printed as they are, between quotes too.
+std::size_t PlainPrefix(std::string_view text) {
+  std::size_t size = 0;
+  while (size < text.size() && text[size] >= 0x20 && text[size] < 0x7F && text[size] != '"' &&
+         text[size] != '\\') {
+    ++size;
+  }
+  return size;
+}
+
 }  // namespace
 
 bool IsPrintable(char32_t rune) {
@@ -125,7 +135,11 @@ std::size_t RuneCount(std::string_view text) {
 
 std::string GoQuote(std::string_view text) {
   std::string out = "\"";
-  while (!text.empty()) {
+  while (true) {
+    const std::size_t plain = PlainPrefix(text);  // mostly the whole
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     std::size_t size = 0;
     const char32_t rune = DecodeRune(text, size);
     const std::string_view bytes = text.substr(0, size);
