@@ -3,7 +3,9 @@
 // Roles and bindings are compiled into one immutable snapshot: for each subject the grants it has,
 // and for each grant the rules and the words that describe it. The observer only notes that
 // something has changed; the next question compiles anew. A burst of writes therefore costs one
-// compilation, and a question that comes after a write has returned is answered with it.
+// compilation, and a question that comes after a write has returned is answered with it. What was read
+// of roles and bindings that are still the stored ones is taken over from the snapshot before: a
+// cluster's start writes some hundred, and asks in between.
 
 #include "authz/rbac/rule_book.h"
 
@@ -19,6 +21,7 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "store/initialized_reader.h"
 
 namespace portcullis::authz::rbac {
@@ -41,10 +44,29 @@ struct Grant {
   std::size_t order = 0;
 };
 
+struct Role {
+  std::int64_t revision = 0;  // of the object
+  RulesPtr rules;
+  bool gathers = false;  // has an aggregationRule
+};
+
+struct Subject {
+  std::string kind, ns, name;
+};
+
+struct Binding {
+  std::int64_t revision = 0;
+  std::string role_kind, role;
+  std::vector<Subject> subjects;
+};
+
+using Roles = std::map<std::string, Role, std::less<>>;  // by "name" or "namespace/name"
+using Bindings = std::map<std::string, std::shared_ptr<const Binding>, std::less<>>;  // likewise
+
 struct Snapshot {
   std::uint64_t generation = 0;
-  std::map<std::string, RulesPtr, std::less<>> cluster_roles;
-  std::map<std::string, RulesPtr, std::less<>> roles;  // by "namespace/name"
+  Roles cluster_roles, roles;
+  Bindings cluster_role_bindings, role_bindings;
   std::map<std::string, std::vector<Grant>, std::less<>> of_user;
   std::map<std::string, std::vector<Grant>, std::less<>> of_group;
 };
@@ -54,68 +76,115 @@ base::Status RoleNotFound(std::string_view kind, std::string_view name) {
   return api::NotFoundStatus({std::string(kGroup), std::string(resource)}, name);
 }
 
+// An object's document, for one look: a role's may be ten times what is made of it.
+struct Reading {
+  explicit Reading(const store::Object& object) {
+    if (auto parsed = json::Parse(arena, object.bytes()); parsed.ok()) root = *parsed;
+  }
+  json::Arena arena;
+  json::Value root;
+};
+
+RulesPtr ShareRules(std::vector<PolicyRule> rules) {
+  rules.shrink_to_fit();
+  return std::make_shared<const std::vector<PolicyRule>>(std::move(rules));
+}
+
 class Compiler {
  public:
-  Compiler(const store::Reader& reader, Aggregation aggregation, Snapshot& out)
-      : reader_(reader), aggregation_(aggregation), out_(out) {}
+  // `before`: the snapshot that `out` replaces; null: there is none.
+  Compiler(const store::Reader& reader, Aggregation aggregation, const Snapshot* before,
+           Snapshot& out)
+      : reader_(reader), aggregation_(aggregation), before_(before), out_(out) {}
 
   void Run() {
+    const Snapshot nothing;
+    const Snapshot& before = before_ != nullptr ? *before_ : nothing;
     const auto cluster_roles = reader_.List(kClusterRoles);
     const Aggregator aggregator(cluster_roles);
-    for (const auto& role : cluster_roles) {
-      const json::Value aggregation_rule = role->document()["aggregationRule"];
-      out_.cluster_roles[std::string(role->name())] =
-          aggregation_rule.is_null() || aggregation_ == Aggregation::kStored
-              ? RulesOf(*role)
-              : std::make_shared<const std::vector<PolicyRule>>(
-                    aggregator.Gather(aggregation_rule));
+    for (const auto& object : cluster_roles) {
+      Role role = ReadRole(*object, before.cluster_roles);
+      if (role.gathers && aggregation_ == Aggregation::kComputed) {
+        role.rules = ShareRules(aggregator.Gather(object->document()["aggregationRule"]));
+      }
+      out_.cluster_roles[std::string(object->name())] = std::move(role);
     }
-    for (const auto& role : reader_.List(kRoles))
-      out_.roles[std::string(role->position())] = RulesOf(*role);
-    for (const auto& binding : reader_.List(kClusterRoleBindings)) Bind(*binding);
-    for (const auto& binding : reader_.List(kRoleBindings)) Bind(*binding);
+    for (const auto& role : reader_.List(kRoles)) {
+      out_.roles[std::string(role->position())] = ReadRole(*role, before.roles);
+    }
+    for (const auto& binding : reader_.List(kClusterRoleBindings)) {
+      Bind(*binding, before.cluster_role_bindings, out_.cluster_role_bindings);
+    }
+    for (const auto& binding : reader_.List(kRoleBindings)) {
+      Bind(*binding, before.role_bindings, out_.role_bindings);
+    }
   }
 
  private:
-  static RulesPtr RulesOf(const store::Object& role) {
-    return std::make_shared<const std::vector<PolicyRule>>(RulesFromJson(role.document()["rules"]));
+  static Role ReadRole(const store::Object& role, const Roles& before) {
+    const auto known = before.find(role.position());
+    if (known != before.end() && known->second.revision == role.revision()) return known->second;
+    const Reading reading(role);
+    return {role.revision(), ShareRules(RulesFromJson(reading.root["rules"])),
+            !reading.root["aggregationRule"].is_null()};
   }
 
-  void Bind(const store::Object& binding) {
-    const json::Value ref = binding.document()["roleRef"];
-    const std::string_view kind = ref["kind"].AsString();
-    const std::string_view role = ref["name"].AsString();
+  static std::shared_ptr<const Binding> ReadBinding(const store::Object& object,
+                                                    const Bindings& before) {
+    const auto known = before.find(object.position());
+    if (known != before.end() && known->second->revision == object.revision()) {
+      return known->second;
+    }
+    const Reading reading(object);
+    auto binding = std::make_shared<Binding>();
+    binding->revision = object.revision();
+    const json::Value ref = reading.root["roleRef"];
+    binding->role_kind = ref["kind"].AsString();
+    binding->role = ref["name"].AsString();
+    for (json::Value subject : reading.root["subjects"].elements()) {
+      binding->subjects.push_back({std::string(subject["kind"].AsString()),
+                                   std::string(subject["namespace"].AsString()),
+                                   std::string(subject["name"].AsString())});
+    }
+    return binding;
+  }
+
+  void Bind(const store::Object& object, const Bindings& before, Bindings& bindings) {
+    const auto binding = ReadBinding(object, before);
+    bindings[std::string(object.position())] = binding;
+    const std::string_view kind = binding->role_kind;
+    const std::string_view role = binding->role;
     Grant grant;
-    grant.ns = binding.ns();
+    grant.ns = object.ns();
     grant.order = order_++;
-    grant.rules = Find(kind, binding.ns(), role);
+    grant.rules = Find(kind, object.ns(), role);
     if (grant.rules == nullptr) grant.missing = RoleNotFound(kind, role).message();
     const std::string what =
-        binding.ns().empty()
-            ? base::StrCat("ClusterRoleBinding ", base::GoQuote(binding.name()))
+        object.ns().empty()
+            ? base::StrCat("ClusterRoleBinding ", base::GoQuote(object.name()))
             : base::StrCat("RoleBinding ",
-                           base::GoQuote(base::StrCat(binding.name(), "/", binding.ns())));
+                           base::GoQuote(base::StrCat(object.name(), "/", object.ns())));
     const std::string of = base::StrCat(what, " of ", kind, " ", base::GoQuote(role), " to ");
-    for (json::Value subject : binding.document()["subjects"].elements()) {
+    for (const Subject& subject : binding->subjects) {
       grant.by = of;
-      Give(subject, binding.ns(), grant);
+      Give(subject, object.ns(), grant);
     }
   }
 
   RulesPtr Find(std::string_view kind, std::string_view ns, std::string_view name) const {
     if (kind == "ClusterRole") {
       auto it = out_.cluster_roles.find(name);
-      return it == out_.cluster_roles.end() ? nullptr : it->second;
+      return it == out_.cluster_roles.end() ? nullptr : it->second.rules;
     }
     auto it = out_.roles.find(base::StrCat(ns, "/", name));
-    return it == out_.roles.end() ? nullptr : it->second;
+    return it == out_.roles.end() ? nullptr : it->second.rules;
   }
 
-  void Give(json::Value subject, std::string_view binding_ns, Grant grant) {
-    const std::string_view kind = subject["kind"].AsString();
-    const std::string_view name = subject["name"].AsString();
+  void Give(const Subject& subject, std::string_view binding_ns, Grant grant) {
+    const std::string_view kind = subject.kind;
+    const std::string_view name = subject.name;
     if (kind == "ServiceAccount") {
-      std::string_view ns = subject["namespace"].AsString();
+      std::string_view ns = subject.ns;
       if (ns.empty()) ns = binding_ns;
       if (ns.empty()) return;
       grant.by += base::StrCat(kind, " ", base::GoQuote(base::StrCat(name, "/", ns)));
@@ -129,6 +198,7 @@ class Compiler {
 
   const store::Reader& reader_;
   const Aggregation aggregation_;
+  const Snapshot* const before_;
   Snapshot& out_;
   std::size_t order_ = 0;
 };
@@ -187,7 +257,7 @@ class OpenRuleBook final : public RuleBook, private store::Observer {
     const auto& roles = cluster ? snapshot->cluster_roles : snapshot->roles;
     auto it = roles.find(cluster ? std::string(name) : base::StrCat(ns, "/", name));
     if (it == roles.end()) return RoleNotFound(kind, name);
-    return *it->second;
+    return *it->second.rules;
   }
 
   std::vector<PolicyRule> RulesOf(const api::UserInfo& user, std::string_view ns,
@@ -248,7 +318,7 @@ class OpenRuleBook final : public RuleBook, private store::Observer {
     auto next = std::make_shared<Snapshot>();
     // Read before the roles are: what is committed meanwhile makes it stale again.
     next->generation = wanted_.load(std::memory_order_acquire);
-    Compiler(reader(), aggregation_, *next).Run();
+    Compiler(reader(), aggregation_, snapshot.get(), *next).Run();
     snapshot_.Set(next);
     return next;
   }
