@@ -124,6 +124,25 @@ base::Status EnsureRole(const World& world, json::Arena& arena,
   return UpdateByServer(world, *resource, next);
 }
 
+// RBAC's objects, and a job for each.
+class Roles {
+ public:
+  // REQUIRES: this outlives the jobs.
+  void AddJobs(const World& world, std::vector<std::function<base::Status()>>& jobs) const {
+    for (const authz::rbac::BootstrapObject& role : objects_) {
+      jobs.emplace_back([&world, &role]() -> base::Status {
+        json::Arena own;
+        const base::Status status = EnsureRole(world, own, role);
+        return status.ok() ? status : status.Annotate(role.name);
+      });
+    }
+  }
+
+ private:
+  json::Arena arena_;
+  const std::vector<authz::rbac::BootstrapObject> objects_ = authz::rbac::BootstrapObjects(arena_);
+};
+
 // Many writers at a time share the store's commits; one after the other would wait for the disk
 // each time.
 base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs,
@@ -183,21 +202,15 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   });
   jobs.emplace_back([&] { return EnsureAuthenticationFacts(world, facts); });
   jobs.emplace_back([&] { return EnsureTokenTracking(world); });
-  TRY(RunTogether(jobs, facts.writers));
-  return facts.roles ? MakeBootRoles(world, facts.writers) : base::OkStatus();
+  const Roles roles;
+  if (facts.roles) roles.AddJobs(world, jobs);
+  return RunTogether(jobs, facts.writers);
 }
 
 base::Status MakeBootRoles(const World& world, std::size_t writers) {
-  json::Arena arena;
   std::vector<std::function<base::Status()>> jobs;
-  const auto roles = authz::rbac::BootstrapObjects(arena);
-  for (const authz::rbac::BootstrapObject& role : roles) {
-    jobs.emplace_back([&world, &role]() -> base::Status {
-      json::Arena own;
-      const base::Status status = EnsureRole(world, own, role);
-      return status.ok() ? status : status.Annotate(role.name);
-    });
-  }
+  const Roles roles;
+  roles.AddJobs(world, jobs);
   return RunTogether(jobs, writers);
 }
 
