@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "admission/chain.h"
@@ -141,13 +142,16 @@ class Server final : public ApiServer {
     env_.etcd = storage_->etcd();
     auto services = TRY(registry::ServiceNetwork::Create(options_.service_cluster_ip_range,
                                                          options_.service_node_port_range));
-    credentials_ = TRY(PrepareCredentials(options_, services->first_address(), clock_));
+    // OpenSSL takes as long over keys and certificates as reading kinds and schemas does.
+    auto identity = std::async(
+        [this, address = std::string(services->first_address())] { return MakeIdentity(address); });
     MakeHttpsClient();
-    TRY(BuildAuthentication());
     TRY(BuildAuthorization());
     TRY(BuildAudit());
     chosen_controllers_ = TRY(controllers::SelectControllers(options_.controllers));
     TRY(BuildEngine(std::move(services)));
+    identity_ = TRY(identity.get());
+    TRY(BuildAuthentication());
     seats_ = MakeSeats(options_, storage_->store(), clock_, metrics_);
     env_.seats = seats_.get();
     watches_ = std::make_unique<WatchHub>(storage_->store(), clock_);
@@ -180,7 +184,7 @@ class Server final : public ApiServer {
       if (options_.data_dir.empty()) return base::OkStatus();
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
     }
-    return WriteKubeconfig(kubeconfig_, credentials_, url_);
+    return WriteKubeconfig(kubeconfig_, identity_.credentials, url_);
   }
 
   // What is there at the first start of a cluster. Another server may be about the same.
@@ -206,8 +210,9 @@ class Server final : public ApiServer {
       network_->StartRepairs();
     }
     json::Arena arena;
-    engine::BootFacts facts = TRY(BootFactsOf(options_, credentials_));
-    if (options_.store == "memory") facts.writers = 1;
+    engine::BootFacts facts = TRY(BootFactsOf(options_, identity_.credentials));
+    if (options_.store == "memory")
+      facts.writers = static_cast<std::size_t>(net::IoThreads::DefaultCount());
     facts.also = controllers::FlowControlBootJobs(*env_.store, *self_, clock_, arena,
                                                   options_.enable_priority_and_fairness);
     TRY(engine::MakeBootObjects(env_, facts));
@@ -243,6 +248,21 @@ class Server final : public ApiServer {
   const std::string& kubeconfig_path() const override { return kubeconfig_; }
 
  private:
+  // What the server shows to clients and signs with.
+  struct Identity {
+    Credentials credentials;
+    ServingTls tls;
+    std::shared_ptr<const net::ServerTls> serving;
+  };
+  // Touches no member but options and clock: runs beside the rest of Build().
+  base::Result<Identity> MakeIdentity(std::string_view service_address) const {
+    Identity made;
+    made.credentials = TRY(PrepareCredentials(options_, service_address, clock_));
+    made.tls = TRY(MakeServingTls(options_, made.credentials));
+    made.serving = TRY(net::ServerTls::Create(made.tls.settings));
+    return made;
+  }
+
   base::Status BuildAuthentication() {
     std::vector<std::unique_ptr<authn::Authenticator>> members;
     if (!options_.requestheader_client_ca_file.empty()) {
@@ -256,12 +276,12 @@ class Server final : public ApiServer {
       members.push_back(TRY(authn::MakeRequestHeader(proxies, clock_)));
     }
     members.push_back(authn::MakeClientCertificate());
-    signer_ = TRY(authn::MakeTokenSigner(credentials_.signing_key_pem,
+    signer_ = TRY(authn::MakeTokenSigner(identity_.credentials.signing_key_pem,
                                          options_.service_account_issuer, clock_));
     authn::ServiceAccountTokenOptions accounts;
     accounts.issuers = options_.service_account_issuers;
     if (accounts.issuers.empty()) accounts.issuers = {options_.service_account_issuer};
-    accounts.public_keys = credentials_.verifying_keys_pem;
+    accounts.public_keys = identity_.credentials.verifying_keys_pem;
     accounts.api_audiences = options_.api_audiences;
     if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
     const TokenObjects objects(storage_->store(), clock_);
@@ -291,6 +311,8 @@ class Server final : public ApiServer {
     authenticator_ = authn::MakeUnion(std::move(members));
     token_reviewer_ = authn::MakeTokenReviewer(*authenticator_);
     env_.authenticator = authenticator_.get();
+    env_.tokens = token_reviewer_.get();
+    env_.signer = signer_.get();
     return base::OkStatus();
   }
 
@@ -417,8 +439,6 @@ class Server final : public ApiServer {
                                  std::find(modes.begin(), modes.end(), "Webhook") != modes.end();
     engine.https = https_.get();
     engine.metrics = &metrics_;
-    engine.tokens = token_reviewer_.get();
-    engine.signer = signer_.get();
     engine.namespace_hook = &initialization_;
     engine.services = std::move(services);
     engine.own_address = [this] { return own_address_; };
@@ -455,7 +475,7 @@ class Server final : public ApiServer {
   void MakeControllers() {
     controller_context_.reset(new controllers::ControllerContext{
         storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
-        credentials_.authority_pem, *env_.release, env_.initializers,
+        identity_.credentials.authority_pem, *env_.release, env_.initializers,
         env_.services->first_address()});
     loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
     loops_->AddChosen(chosen_controllers_);
@@ -479,11 +499,10 @@ class Server final : public ApiServer {
   }
 
   base::Status Listen() {
-    const ServingTls tls = TRY(MakeServingTls(options_, credentials_));
     net::ServerOptions server;
     server.address =
         golang::JoinHostPort(options_.bind_address, std::to_string(options_.secure_port));
-    server.tls = TRY(net::ServerTls::Create(tls.settings));
+    server.tls = identity_.serving;
     server.clock = &clock_;
     server.bodies_on_demand = true;
     server.bodies = BodyLimitsFor(memory_->limit());
@@ -504,8 +523,8 @@ class Server final : public ApiServer {
       (void)listener_->AlsoListen(golang::JoinHostPort("::1", std::to_string(listener_->port())));
     }
     AddProcessGauges(metrics_, *env_.release, *memory_, listener_);
-    reloader_ =
-        std::make_unique<net::TlsReloader>(io_, *listener_, tls.settings, tls.files, kReloadEvery);
+    reloader_ = std::make_unique<net::TlsReloader>(io_, *listener_, identity_.tls.settings,
+                                                   identity_.tls.files, kReloadEvery);
     const bool any = options_.bind_address == "0.0.0.0" || options_.bind_address == "::";
     const std::string host = any ? "127.0.0.1" : options_.bind_address;
     const std::string port = std::to_string(listener_->port());
@@ -526,7 +545,7 @@ class Server final : public ApiServer {
   std::unique_ptr<DataFolder> folder_;
   std::unique_ptr<Storage> storage_;
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
-  Credentials credentials_;
+  Identity identity_;
   std::unique_ptr<authn::TokenSigner> signer_;
   authz::LastModes impersonation_modes_;
   std::optional<LegacyTokens> legacy_tokens_;
