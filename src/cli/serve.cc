@@ -16,6 +16,8 @@ namespace portcullis::cli {
 namespace {
 
 constexpr std::chrono::seconds kGrace{10};
+// How long controllers are busy with a new cluster, and more.
+constexpr std::chrono::seconds kSettles{2};
 
 constexpr std::string_view kUsage =
     R"(Serves the Kubernetes API: objects are kept in --data-dir, every built-in admission controller
@@ -66,8 +68,11 @@ int Run(const std::vector<std::string>& arguments) {
              stdout);
   std::fflush(stdout);
   NotifyServiceManager("READY=1");
-  int signal = 0;
-  sigwait(&signals, &signal);
+  int signal = WaitForSignal(signals, kSettles);
+  if (signal == 0) {
+    (*server)->ForgetStart();
+    sigwait(&signals, &signal);
+  }
   base::LogInfo("stopping", {{"signal", signal == SIGINT ? "SIGINT" : "SIGTERM"}});
   NotifyServiceManager("STOPPING=1");
   (*server)->AnnounceStop();

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -112,12 +113,12 @@ sigset_t BlockSignals(std::initializer_list<int> signals, sigset_t* before) {
   return set;
 }
 
-void WaitForSignal(const sigset_t& signals, std::chrono::nanoseconds duration) {
-  if (duration.count() <= 0) return;
+int WaitForSignal(const sigset_t& signals, std::chrono::nanoseconds duration) {
+  if (duration.count() <= 0) return 0;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
   const timespec time{static_cast<std::time_t>(seconds.count()),
                       static_cast<long>((duration - seconds).count())};
-  sigtimedwait(&signals, nullptr, &time);
+  return std::max(sigtimedwait(&signals, nullptr, &time), 0);
 }
 
 }  // namespace portcullis::cli

@@ -38,7 +38,7 @@ void RemoveReadyFile(const server::Options& options);
 // Blocks these signals in this thread and in all that it starts, which do not see them then; they
 // are waited for with sigwaitinfo(). Returns them; `before` gets the mask as it was.
 sigset_t BlockSignals(std::initializer_list<int> signals, sigset_t* before = nullptr);
-// Waits for that long (--shutdown-delay-duration), or until one of the signals comes.
-void WaitForSignal(const sigset_t& signals, std::chrono::nanoseconds duration);
+// Waits for that long, or until one of the signals comes: returns which, 0 if none did.
+int WaitForSignal(const sigset_t& signals, std::chrono::nanoseconds duration);
 
 }  // namespace portcullis::cli

@@ -2,6 +2,8 @@
 
 #include "server/api_server.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <future>
@@ -19,6 +21,7 @@
 #include "authz/impersonation.h"
 #include "base/log.h"
 #include "base/memory_reserve.h"
+#include "base/program_pages.h"
 #include "base/strings.h"
 #include "controllers/address_book.h"
 #include "controllers/api_service_availability.h"
@@ -222,6 +225,12 @@ class Server final : public ApiServer {
   void AnnounceStop() override {
     documents_.SetStopping();
     if (loops_) loops_->AnnounceStop();
+  }
+
+  void ForgetStart() override {
+    store::ForgetDocuments(storage_->store());
+    malloc_trim(0);
+    base::UnmapProgramPages();
   }
 
   void Stop(std::chrono::milliseconds grace) override {

@@ -33,6 +33,9 @@ class ApiServer {
   virtual base::Status Start() = 0;
   // From now on /readyz says that the server is stopping; it goes on serving.
   virtual void AnnounceStop() = 0;
+  // Gives back what only the start has needed: documents of objects that were read then, and what the
+  // allocator keeps. Requests may be under way.
+  virtual void ForgetStart() = 0;
   // Lets requests under way finish for at most `grace`.
   virtual void Stop(std::chrono::milliseconds grace) = 0;
 
