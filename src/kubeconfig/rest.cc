@@ -35,8 +35,7 @@ std::string_view WordFor(json::Value value) {
 }
 
 // With every member of keys that are repeated. A number that no float64 holds is left to the field.
-base::Result<json::Value> ParseAll(json::Arena& arena, std::string_view body) {
-  bool repeats_keys = false;
+base::Result<json::Value> ParseAll(json::Arena& arena, std::string_view body, bool& repeats_keys) {
   std::string range_error;
   json::ParseOptions options;
   options.repeats_keys = &repeats_keys;
@@ -50,15 +49,16 @@ base::Result<json::Value> ParseAll(json::Arena& arena, std::string_view body) {
 // The parsed body, an object. Errors as Kubernetes' first look at kind and apiVersion words them.
 base::Result<json::Value> ParseBody(json::Arena& arena, std::string_view body, json::Value* all) {
   const bool is_json = LooksLikeJson(body);
+  bool repeats_keys = false;
   auto parsed = !is_json         ? json::ParseYaml(arena, body)
-                : all != nullptr ? ParseAll(arena, body)
+                : all != nullptr ? ParseAll(arena, body, repeats_keys)
                                  : json::Parse(arena, body);
   if (!parsed.ok()) {
     if (!is_json) return parsed.status();
     return parsed.status().Annotate("couldn't get version/kind; json parse error");
   }
   if (all != nullptr) *all = *parsed;
-  const json::Value value = all != nullptr ? json::LastOfDuplicates(arena, *parsed) : *parsed;
+  const json::Value value = repeats_keys ? json::LastOfDuplicates(arena, *parsed) : *parsed;
   if (value.is_null()) return json::MakeObject(arena, {});
   if (!value.is_object()) {
     return base::BadRequest(base::StrCat(

@@ -145,8 +145,10 @@ std::variant<PreparedCall, CallError> PrepareCall(
                      false};
   }
   call.request = std::move(request).value();
-  call.body = std::make_shared<const std::string>(
-      IsExternalHook(hook) ? shared : EncodeReview(call.version, call.uid, shared));
+  call.body =
+      IsExternalHook(hook)
+          ? std::make_shared<const std::string>(shared)
+          : std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
   return call;
 }
 

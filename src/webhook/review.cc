@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kGroup = "admission.k8s.io";
 constexpr std::string_view kReviewKind = "AdmissionReview";
+// Bytes that a review of a small object has: an object that was changed since it was read knows no size.
+constexpr std::size_t kMostReviews = 4096;
 // Where kube-apiserver made the scheme that this text names.
 constexpr std::string_view kScheme = "k8s.io/apiserver/pkg/util/webhook/client.go:54";
 
@@ -171,7 +173,7 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
                              json::Value object, json::Value old_object, const ReviewForm& form,
                              const admission::ObjectInterfaces* objects) {
   std::string out;
-  out.reserve(1024 + object.source().size() + old_object.source().size());
+  out.reserve(kMostReviews + object.source().size() + old_object.source().size());
   const std::size_t kind_at = out.size();
   AppendTriple(out, "kind", invocation.kind.group, invocation.kind.version, "kind",
                invocation.kind.kind);
