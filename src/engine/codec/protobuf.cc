@@ -2,6 +2,7 @@
 
 #include "engine/codec/protobuf.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -45,8 +46,9 @@ std::string GoName(const api::schema::Schema* schema, std::string_view name) {
   return text;
 }
 
-const api::schema::Schema* SchemaOfField(const api::schema::Schema* schema, std::string_view name) {
-  const api::schema::Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
+const api::schema::Schema* SchemaOfField(const api::schema::Schema* schema, const FieldLine& line) {
+  const api::schema::Field* field =
+      schema != nullptr ? schema->FindField(line.name, line.hash) : nullptr;
   const api::schema::Schema* type = field != nullptr ? field->schema : nullptr;
   while (type != nullptr && type->element != nullptr && type->kind != api::schema::Kind::kUnion) {
     type = type->element;
@@ -92,10 +94,20 @@ class MessageBuilder {
   explicit MessageBuilder(json::Arena& arena, Shape shape = Shape::kObject)
       : arena_(arena), shape_(shape), object_(arena) {}
 
-  bool Has(std::string_view name) const { return object_.Find(name) != nullptr; }
-  void Set(std::string_view name, json::Value value) { object_.Set(name, value); }
+  bool empty() const { return object_.empty(); }
+  // Until this is called again, what is looked for or set is known to be absent, or not. Encoders write
+  // fields in the order of their numbers, so that hardly any has to be looked for.
+  void NextIsNew(bool is_new) { next_is_new_ = is_new; }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  void Set(std::string_view name, json::Value value) {
+    if (next_is_new_) {
+      object_.Add(name, value);
+    } else {
+      object_.Set(name, value);
+    }
+  }
   void AddElements(std::string_view name, json::ArrayBuilder& elements) {
-    if (const json::Value* before = object_.Find(name); before == nullptr) {
+    if (const json::Value* before = Find(name); before == nullptr) {
       object_.Add(name, elements.Build());
     } else {
       auto& list = again().lists.try_emplace(name, arena_, *before).first->second;
@@ -103,7 +115,7 @@ class MessageBuilder {
     }
   }
   void AddEntries(std::string_view name, json::ObjectBuilder& entries) {
-    if (const json::Value* before = object_.Find(name); before == nullptr) {
+    if (const json::Value* before = Find(name); before == nullptr) {
       object_.Add(name, entries.Build());
     } else {
       auto& map = again().maps.try_emplace(name, arena_, *before).first->second;
@@ -157,6 +169,9 @@ class MessageBuilder {
     std::map<std::string_view, std::unique_ptr<MessageBuilder>> children;
     std::map<std::string_view, IntOrString> ints_or_strings;
   };
+  const json::Value* Find(std::string_view name) const {
+    return next_is_new_ ? nullptr : object_.Find(name);
+  }
   Again& again() {
     if (again_ == nullptr) again_ = std::make_unique<Again>();
     return *again_;
@@ -164,6 +179,7 @@ class MessageBuilder {
 
   json::Arena& arena_;
   const Shape shape_;
+  bool next_is_new_ = false;
   json::ObjectBuilder object_;
   base::InlineVector<FirstOf, 8> first_parts_;
   std::unique_ptr<Again> again_;
@@ -179,6 +195,7 @@ class Reader {
                                    std::string_view bytes, const api::schema::Schema* schema) {
     MessageBuilder object(arena_);
     TRY(Into(object, {message, kind.kind, schema}, arena_.Copy(bytes), 0));
+    object.NextIsNew(false);
     object.Set("kind", json::String(arena_, kind.kind));
     object.Set("apiVersion", json::String(arena_, kind.group_version().ToString()));
     return object.Build();
@@ -205,6 +222,8 @@ class Reader {
   base::Status Into(MessageBuilder& object, const Type& type, std::string_view bytes, int depth) {
     if (depth > kMaxDepth) return base::BadRequest("proto: exceeded max depth");
     if (type.message == nullptr) return base::OkStatus();  // a message without fields we know
+    const bool is_first = object.empty();                  // of what is read into it
+    std::uint32_t last = 0;
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
@@ -214,6 +233,8 @@ class Reader {
         TRY(wire.Skip(part.wire_type));
         continue;
       }
+      object.NextIsNew(is_first && part.number > last);
+      last = std::max(last, part.number);
       if (found->mode == Mode::kRepeated) {
         TRY(AddList(object, type, *found, wire, part, depth));
       } else if (found->mode == Mode::kMap) {
@@ -269,7 +290,7 @@ class Reader {
   // Of scalars, only that of an integer is looked at.
   static const api::schema::Schema* SchemaOfValue(const Type& type, const FieldLine& field) {
     const bool has_schema = field.mode == Mode::kMap || field.type.size() > 1 || field.type == "i";
-    return has_schema ? SchemaOfField(type.schema, field.name) : nullptr;
+    return has_schema ? SchemaOfField(type.schema, field) : nullptr;
   }
 
   base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& field,
