@@ -48,6 +48,10 @@ using PrepareCall = base::Result<std::shared_ptr<const Prepared>> (*)(std::span<
 // arguments, with an unset result, for what it will cost at least. See also CostSize().
 using ActualCost = std::uint64_t (*)(std::span<const Value> args, Value result);
 
+// What cel-go panics with while it counts the cost of a call with these arguments, which may be errors;
+// empty if it does not.
+using CountingPanic = std::string (*)(std::span<const Value> args);
+
 // Kubernetes counts most of its functions by name, whatever overload the checker found; cel-go
 // counts by overload, and a call with several candidates (dyn arguments) then costs 1.
 enum class CostScope : std::uint8_t { kOverload, kFunction };
@@ -107,6 +111,7 @@ struct Function {
   PrepareCall prepare = nullptr;
   ActualCost cost = nullptr;  // null: 1
   CostScope cost_scope = CostScope::kOverload;
+  CountingPanic panic = nullptr;  // null: never
   EstimateCall estimate = nullptr;
   // False: elements of its arguments do not choose the overload, and a failure does not name it (what cel-go
   // declares with DisableTypeGuards).

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
+
+#include "base/strings.h"
 
 namespace portcullis::cel {
 namespace {
@@ -21,34 +24,49 @@ class ArrayList final : public List {
   std::span<const Value> elements_;
 };
 
-bool SameKey(Value a, Value b) {
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Kind::kString:
-      return a.text() == b.text();
-    case Kind::kBool:
-      return a.bool_value() == b.bool_value();
-    case Kind::kInt:
-      return a.int_value() == b.int_value();
-    case Kind::kUint:
-      return a.uint_value() == b.uint_value();
-    case Kind::kDouble:
-      return a.double_value() == b.double_value();
+// Where a key is that is the same as itself only; null for a list or map that is made anew each time
+// it is read.
+const void* IdentityOf(Value key) {
+  switch (key.kind()) {
+    case Kind::kList:
+      return key.own_list();
+    case Kind::kMap:
+      return key.own_map();
+    case Kind::kOptional:
+      return key.content();
     default:
-      return false;
+      return key.object();
   }
 }
 
+// Zero for keys that are the same.
 int KeyOrder(Value a, Value b) {
   const auto order = [](auto x, auto y) { return x < y ? -1 : y < x ? 1 : 0; };
   if (a.kind() != b.kind()) return order(static_cast<int>(a.kind()), static_cast<int>(b.kind()));
   switch (a.kind()) {
+    case Kind::kNull:
+      return 0;
     case Kind::kString:
+    case Kind::kBytes:
       return order(a.text().compare(b.text()), 0);
     case Kind::kUint:
       return order(a.uint_value(), b.uint_value());
     case Kind::kDouble:
+      if (std::isnan(a.double_value()) || std::isnan(b.double_value())) {
+        return order(std::isnan(b.double_value()), std::isnan(a.double_value()));
+      }
       return order(a.double_value(), b.double_value());
+    case Kind::kTimestamp:
+      if (a.seconds() == b.seconds()) return order(a.nanos(), b.nanos());
+      return order(a.seconds(), b.seconds());
+    case Kind::kType:
+      return order(a.type_value()->name.compare(b.type_value()->name), 0);
+    case Kind::kList:
+    case Kind::kMap:
+    case Kind::kOptional:
+    case Kind::kObject:
+      return order(std::less<>()(IdentityOf(b), IdentityOf(a)),
+                   std::less<>()(IdentityOf(a), IdentityOf(b)));
     default:
       return order(a.int_value(), b.int_value());
   }
@@ -131,6 +149,13 @@ T* NewArray(json::Arena& arena, std::size_t count) {
 
 }  // namespace
 
+bool SameKey(Value a, Value b) {
+  if (KeyOrder(a, b) != 0) return false;
+  if (a.kind() == Kind::kDouble) return !std::isnan(a.double_value());
+  const bool is_made_anew = a.is_list() || a.is_map();
+  return !is_made_anew || IdentityOf(a) != nullptr;
+}
+
 Value Object::Field(json::Arena&, std::string_view) const { return Value(); }
 bool Object::HasField(std::string_view) const { return false; }
 json::Value Object::Json(json::Arena&) const { return {}; }
@@ -176,6 +201,7 @@ Value Value::ValueAt(json::Arena& arena, std::size_t index) const {
 
 Value List::EqualTo(json::Arena&, Value) const { return {}; }
 Value List::JoinedWith(json::Arena&, Value) const { return {}; }
+Value List::Holds(json::Arena&, Value) const { return {}; }
 Value Map::EqualTo(json::Arena&, Value) const { return {}; }
 
 Value Value::Find(json::Arena& arena, Value key) const {
@@ -193,6 +219,10 @@ Value MakeBytes(json::Arena& arena, std::string_view bytes) {
 }
 Value MakeError(json::Arena& arena, std::string_view text) {
   return Value::Error(New<ErrorNode>(arena, ErrorNode{arena.Copy(text)}));
+}
+Value MakeInternalError(json::Arena& arena, std::string_view panic) {
+  return Value::Error(New<ErrorNode>(
+      arena, ErrorNode{arena.Copy(base::StrCat("internal error: ", panic)), ErrorCode::kInternal}));
 }
 Value MakeSome(json::Arena& arena, Value content) {
   return Value::Some(New<Value>(arena, content));

@@ -50,7 +50,8 @@ enum class Kind : std::uint8_t {
 class Value;
 
 // Why an error value is one. Everything but kOrdinary ends the evaluation and cannot be absorbed.
-enum class ErrorCode : std::uint8_t { kOrdinary, kCostLimit, kInterrupted };
+// kInternal: cel-go panics, and answers with what it has recovered from.
+enum class ErrorCode : std::uint8_t { kOrdinary, kCostLimit, kInterrupted, kInternal };
 
 struct ErrorNode {
   std::string_view text;
@@ -65,10 +66,11 @@ class List {
   virtual Value At(json::Arena& arena, std::size_t index) const = 0;
   // How many concatenations At() goes through; see Add() in eval/arithmetic.h.
   virtual int JoinDepth() const { return 0; }
-  // `this == other` and `this + other` where they are not what the elements say: sets and keyed
-  // lists. Unset otherwise. `other` is a list.
+  // `this == other` (which is not null), `this + other` (a list) and `element in this` where they are
+  // not what the elements say: lists of custom resources. Unset otherwise.
   virtual Value EqualTo(json::Arena& arena, Value other) const;
   virtual Value JoinedWith(json::Arena& arena, Value other) const;
+  virtual Value Holds(json::Arena& arena, Value element) const;
 
  protected:
   ~List() = default;
@@ -78,12 +80,13 @@ class List {
 class Map {
  public:
   virtual std::size_t size() const = 0;
-  // The value of a key (numbers match across int, uint and double), or an unset Value.
+  // The value of a key (numbers match across int, uint and double), or an unset Value; an error where
+  // a key cannot be of this type.
   virtual Value Find(json::Arena& arena, Value key) const = 0;
   // REQUIRES: index < size().
   virtual Value KeyAt(json::Arena& arena, std::size_t index) const = 0;
   virtual Value ValueAt(json::Arena& arena, std::size_t index) const = 0;
-  // `this == other` where it is not what the entries say; unset otherwise. `other` is a map.
+  // `this == other` (which is not null) where it is not what the entries say; unset otherwise.
   virtual Value EqualTo(json::Arena& arena, Value other) const;
 
  protected:
@@ -281,13 +284,18 @@ const T* New(json::Arena& arena, Args&&... args) {
 Value MakeString(json::Arena& arena, std::string_view text);
 Value MakeBytes(json::Arena& arena, std::string_view bytes);
 Value MakeError(json::Arena& arena, std::string_view text);
+// ErrorCode::kInternal, for what cel-go panics with.
+Value MakeInternalError(json::Arena& arena, std::string_view panic);
 Value MakeSome(json::Arena& arena, Value content);
 Value MakeList(json::Arena& arena, std::span<const Value> elements);
 struct MapEntry {
   Value key;
   Value value;
 };
-// Later entries of an equal key (same kind and value) win.
+// Whether keys of one kind are the same, as they are in a map of Go: lists, maps, optionals and objects
+// are the same as themselves only.
+bool SameKey(Value a, Value b);
+// Later entries of the same key win.
 Value MakeMap(json::Arena& arena, std::span<const MapEntry> entries);
 // Keeps a copy of the root's 16 bytes; everything below is shared.
 Value MakeFromJson(json::Arena& arena, json::Value value);

@@ -208,6 +208,12 @@ std::string PlainText(Value value) {
       return std::to_string(value.uint_value());
     case Kind::kDouble:
       return golang::FormatFloat(value.double_value());
+    case Kind::kNull:
+      return "0";  // the number of structpb.NullValue
+    case Kind::kTimestamp:
+      return golang::TimeText(MomentOf(value), value.offset_minutes());
+    case Kind::kDuration:
+      return golang::DurationText(value.nanoseconds());
     default:
       return DebugString(value);
   }

@@ -316,6 +316,42 @@ std::string FormatTimeNano(const Moment& moment, int offset_minutes) {
   return out;
 }
 
+std::string TimeText(const Moment& moment, int offset_minutes) {
+  std::string out = FormatSeconds(moment.seconds + std::int64_t{60} * offset_minutes);
+  out[out.find('T')] = ' ';
+  AppendFraction(out, static_cast<std::uint32_t>(moment.nanos));
+  const int minutes = std::abs(offset_minutes);
+  std::string zone(1, offset_minutes < 0 ? '-' : '+');
+  AppendPadded(zone, minutes / 60, 2);
+  AppendPadded(zone, minutes % 60, 2);
+  return base::StrCat(out, " ", zone, " ", offset_minutes == 0 ? "UTC" : zone);
+}
+
+std::string DurationText(std::int64_t nanoseconds) {
+  constexpr std::uint64_t kWhole = 1'000'000'000;
+  struct Part {
+    std::string_view name;
+    std::uint64_t size;
+  };
+  constexpr Part kParts[] = {{"s", kWhole}, {"ms", 1'000'000}, {"µs", 1'000}, {"ns", 1}};
+  if (nanoseconds == 0) return "0s";
+  std::uint64_t left = static_cast<std::uint64_t>(nanoseconds);
+  if (nanoseconds < 0) left = 0 - left;
+  std::string out(nanoseconds < 0 ? "-" : "");
+  const std::uint64_t minutes = left / kWhole / 60;
+  if (minutes >= 60) out += base::StrCat(std::to_string(minutes / 60), "h");
+  if (minutes > 0) out += base::StrCat(std::to_string(minutes % 60), "m");
+  left -= minutes * 60 * kWhole;
+  const Part* unit = kParts;
+  while (minutes == 0 && left < unit->size) ++unit;
+  out += std::to_string(left / unit->size);
+  std::string fraction = std::to_string(unit->size + left % unit->size);
+  fraction.front() = '.';
+  while (fraction.back() == '0') fraction.pop_back();
+  if (fraction.size() > 1) out += fraction;
+  return base::StrCat(out, unit->name);
+}
+
 base::Result<std::int64_t> ParseDuration(std::string_view text) {
   const auto fail = [text](std::string_view why) {
     return base::BadRequest(base::StrCat("time: ", why, " duration ", Quote(text)));

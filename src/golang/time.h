@@ -46,6 +46,12 @@ std::string FormatMicroTime(const Moment& moment);  // "2026-01-02T03:04:05.0000
 // "2026-01-02T05:04:05.5+02:00".
 std::string FormatTimeNano(const Moment& moment, int offset_minutes = 0);
 
+// time.Time.String() of a time in UTC or in a zone without a name: "2026-01-02 03:04:05.5 +0000 UTC",
+// "2026-01-02 05:04:05.5 +0200 +0200".
+std::string TimeText(const Moment& moment, int offset_minutes = 0);
+// time.Duration.String(): "1h0m3.5s", "1.5ms", "0s".
+std::string DurationText(std::int64_t nanoseconds);
+
 // time.ParseDuration: "1h2m3.5s", "300ms", "-1.5h"; nanoseconds. Errors: `time: invalid duration
 // "x"`, `time: missing unit in duration "5"`, `time: unknown unit "x" in duration "5x"`.
 base::Result<std::int64_t> ParseDuration(std::string_view text);

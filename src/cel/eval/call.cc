@@ -32,11 +32,11 @@ bool HasMethods(Kind kind) {
 Value NoMatch(EvalContext& context, const FunctionGroup& group, std::span<const Value> values) {
   const std::string_view function = group.name;
   // Functions that cel-go dispatches like operators.
-  if (function == "@in" || !group.overloads.front().row->guarded) return NoSuchOverload();
-  if (function == "size" || function == "matches") {
+  if (function == "size" || function == "matches" || function == "sort") {
     if (HasMethods(values[0].kind())) return NoSuchOverload();
     return context.Error("no such overload: " + std::string(function));
   }
+  if (function == "@in" || !group.overloads.front().row->guarded) return NoSuchOverload();
   std::string text = "no such overload: " + std::string(function) + "(";
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += ", ";
@@ -142,6 +142,10 @@ Value CallNode::Eval(EvalContext& context) const {
     if (at_least > context.options().cost_limit) return Charged(context, at_least, Value());
   }
   const Value result = error.is_unset() ? Invoke(context, all) : error;
+  if (overload && overload->row->panic) {
+    const std::string panic = overload->row->panic(all);
+    if (!panic.empty()) return MakeInternalError(context.arena(), panic);
+  }
   return Charged(context, cost ? cost(all, result) : 1, result);
 }
 
@@ -187,10 +191,14 @@ Value MapNode::Eval(EvalContext& context) const {
     if (key.is_error()) return IsOrdinaryError(key) ? Charged(context, kCost, key) : key;
     Value value = values[i]->Eval(context);
     if (value.is_error()) return IsOrdinaryError(value) ? Charged(context, kCost, value) : value;
-    const bool usable = key.is_string() || key.is_number() || key.is_bool();
-    if (!usable || (strict && key.kind() == Kind::kDouble)) {
+    const bool usual = key.is_string() || key.is_number() || key.is_bool();
+    if (strict && (!usual || key.kind() == Kind::kDouble)) {
       const std::string text = "unsupported key type: " + std::string(TypeName(key));
       return Charged(context, kCost, context.Error(text));
+    }
+    if (key.kind() == Kind::kBytes) {
+      return MakeInternalError(context.arena(),
+                               "runtime error: hash of unhashable type types.Bytes");
     }
     if (strict && !seen.insert(KeyText(key)).second) {
       return Charged(context, kCost, context.Error("Failed with repeated key: " + PlainText(key)));
@@ -201,9 +209,7 @@ Value MapNode::Eval(EvalContext& context) const {
         return Charged(context, kCost, NotOptional(context, what, value));
       }
       if (!value.content()) {
-        std::erase_if(entries, [&](const MapEntry& entry) {
-          return entry.key.kind() == key.kind() && Equal(context.arena(), entry.key, key).is_true();
-        });
+        std::erase_if(entries, [&](const MapEntry& entry) { return SameKey(entry.key, key); });
         continue;
       }
       value = *value.content();

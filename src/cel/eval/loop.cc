@@ -19,13 +19,14 @@ constexpr std::uint64_t kMapCost = 30;
 class KeySet {
  public:
   // False if the key was there.
-  bool Add(json::Arena& arena, Value key) {
+  bool Add(json::Arena& arena, Value key) {  // numbers are the same across kinds
     if (key.is_string()) return names_.insert(key.text()).second;
     if (key.kind() == Kind::kInt && others_.empty()) return ints_.insert(key.int_value()).second;
     for (const std::int64_t known : ints_) others_.push_back(Value::Int(known));
     ints_.clear();
     for (const Value known : others_) {
-      if (Equal(arena, known, key).is_true()) return false;
+      const bool same = key.is_number() ? Equal(arena, known, key).is_true() : SameKey(known, key);
+      if (same) return false;
     }
     others_.push_back(key);
     return true;

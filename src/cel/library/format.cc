@@ -178,11 +178,17 @@ class Formatter {
     return true;
   }
 
+  // Keys are those that the language has: no other ones have a text.
   bool Map(Value value, std::string& out, int depth) {
     std::vector<std::pair<std::string, std::string>> entries;
     for (std::size_t i = 0; i < value.size(); ++i) {
       std::pair<std::string, std::string> entry;
-      if (!Literal(value.KeyAt(arena_, i), entry.first, depth + 1) ||
+      const Value key = value.KeyAt(arena_, i);
+      if (!key.is_string() && !key.is_bool() && (!key.is_number() || key.kind() == Kind::kDouble)) {
+        complaint_ = base::StrCat("no formatting function for map key of type ", TypeName(key));
+        return false;
+      }
+      if (!Literal(key, entry.first, depth + 1) ||
           !Literal(value.ValueAt(arena_, i), entry.second, depth + 1)) {
         return false;
       }

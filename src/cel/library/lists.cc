@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "cel/library.h"
 #include "cel/library/standard_macros.h"
 #include "cel/program.h"
@@ -185,15 +186,30 @@ CallEstimate Allocating(double factor, Range size) {
   return {ScaleByFactor(size, factor) + Range{kCallAndList, kCallAndList}, size};
 }
 
+// What cel-go panics with where it counts the cost of a call whose argument, an error for example, is
+// not what it takes it for.
+std::string NoList(Value value) {
+  if (value.is_list()) return {};
+  const bool adds = value.is_number() || value.is_string() || value.kind() == Kind::kBytes ||
+                    value.kind() == Kind::kTimestamp || value.kind() == Kind::kDuration;
+  return base::StrCat("interface conversion: ", GoTypeName(value),
+                      " is not traits.Lister: missing method ", adds ? "Contains" : "Add");
+}
+std::string NoListToSort(std::span<const Value> args) { return NoList(args.back()); }
+std::string NoDepth(std::span<const Value> args) {
+  if (args[1].kind() == Kind::kInt) return {};
+  return base::StrCat("interface conversion: ref.Val is ", GoTypeName(args[1]), ", not types.Int");
+}
+
+// The number, zero for a negative one.
 std::uint64_t Whole(const EstimatedArgument& argument, std::uint64_t fallback) {
   const auto number = argument.int_literal();
-  return number && *number >= 0 ? static_cast<std::uint64_t>(*number) : fallback;
+  return number ? static_cast<std::uint64_t>(std::max<std::int64_t>(*number, 0)) : fallback;
 }
 
 std::optional<CallEstimate> EstimateSlice(std::span<const EstimatedArgument* const> args) {
-  const std::uint64_t start = Whole(*args[1], 0);
-  const std::uint64_t end = Whole(*args[2], args[0]->size().max);
-  const std::uint64_t size = end > start ? end - start : 0;
+  // Where the end is before the start, this wraps around, as it does in Go.
+  const std::uint64_t size = Whole(*args[2], args[0]->size().max) - Whole(*args[1], 0);
   return Allocating(1, {size, size});
 }
 std::optional<CallEstimate> EstimateFlatten(std::span<const EstimatedArgument* const> args) {
@@ -209,10 +225,11 @@ std::optional<CallEstimate> EstimateRange(std::span<const EstimatedArgument* con
 }
 std::optional<CallEstimate> EstimateCompareAll(std::span<const EstimatedArgument* const> args) {
   const Range size = args.back()->size();
-  const Type* list = args.back()->type();
-  const bool text = !list->params.empty() && (list->param()->kind == TypeKind::kString ||
-                                              list->param()->kind == TypeKind::kBytes);
-  return Allocating(text ? 2.1 : 2.0, size * size);
+  return Allocating(2.0, size * size);
+}
+std::optional<CallEstimate> EstimateCompareTexts(std::span<const EstimatedArgument* const> args) {
+  const Range size = args.back()->size();
+  return Allocating(2.1, size * size);
 }
 
 Expr* SortByMacro(MacroContext& context, Expr* target, std::span<Expr* const> args) {
@@ -234,23 +251,24 @@ Expr* SortByMacro(MacroContext& context, Expr* target, std::span<Expr* const> ar
                       context.MemberCall("@sortByAssociatedKeys", {context.Ident(kInput), keys}));
 }
 
-#define PC_SORT_ROWS(type, id_name)                                                            \
-  {.name = "sort",                                                                             \
-   .id = "list_" id_name "_sort",                                                              \
-   .style = Style::kMember,                                                                    \
-   .signature = "(list(" type ")) -> list(" type ")",                                          \
-   .impl = &SortByKeys,                                                                        \
-   .cost = &SortCost,                                                                          \
-   .estimate = &EstimateCompareAll,                                                            \
-   .guarded = false,                                                                           \
-   .since = 2,                                                                                 \
-   .doc = "The elements in ascending order.",                                                  \
-   .example = "[2, 1].sort() == [1, 2]"},                                                      \
-  {                                                                                            \
-    .name = "@sortByAssociatedKeys", .id = "list_" id_name "_sortByAssociatedKeys",            \
-    .style = Style::kMember, .signature = "(list(T), list(" type ")) -> list(T)",              \
-    .impl = &SortByKeys, .cost = &SortCost, .estimate = &EstimateCompareAll, .guarded = false, \
-    .since = 2                                                                                 \
+#define PC_SORT_ROWS(type, id_name, estimator)                                              \
+  {.name = "sort",                                                                          \
+   .id = "list_" id_name "_sort",                                                           \
+   .style = Style::kMember,                                                                 \
+   .signature = "(list(" type ")) -> list(" type ")",                                       \
+   .impl = &SortByKeys,                                                                     \
+   .cost = &SortCost,                                                                       \
+   .panic = &NoListToSort,                                                                  \
+   .estimate = &estimator,                                                                  \
+   .guarded = false,                                                                        \
+   .since = 2,                                                                              \
+   .doc = "The elements in ascending order.",                                               \
+   .example = "[2, 1].sort() == [1, 2]"},                                                   \
+  {                                                                                         \
+    .name = "@sortByAssociatedKeys", .id = "list_" id_name "_sortByAssociatedKeys",         \
+    .style = Style::kMember, .signature = "(list(T), list(" type ")) -> list(T)",           \
+    .impl = &SortByKeys, .cost = &SortCost, .panic = &NoListToSort, .estimate = &estimator, \
+    .guarded = false, .since = 2                                                            \
   }
 
 constexpr Function kFunctions[] = {
@@ -280,19 +298,20 @@ constexpr Function kFunctions[] = {
      .signature = "(list(dyn), int) -> list(dyn)",
      .impl = &Flatten,
      .cost = &FlattenCost,
+     .panic = &NoDepth,
      .estimate = &EstimateFlatten,
      .guarded = false,
      .since = 1,
      .doc = "The same, so many levels deep.",
      .example = "[[[1]], [[2]]].flatten(2) == [1, 2]"},
-    PC_SORT_ROWS("int", "int"),
-    PC_SORT_ROWS("uint", "uint"),
-    PC_SORT_ROWS("double", "double"),
-    PC_SORT_ROWS("bool", "bool"),
-    PC_SORT_ROWS("duration", "google.protobuf.Duration"),
-    PC_SORT_ROWS("timestamp", "google.protobuf.Timestamp"),
-    PC_SORT_ROWS("string", "string"),
-    PC_SORT_ROWS("bytes", "bytes"),
+    PC_SORT_ROWS("int", "int", EstimateCompareAll),
+    PC_SORT_ROWS("uint", "uint", EstimateCompareAll),
+    PC_SORT_ROWS("double", "double", EstimateCompareAll),
+    PC_SORT_ROWS("bool", "bool", EstimateCompareAll),
+    PC_SORT_ROWS("duration", "google.protobuf.Duration", EstimateCompareAll),
+    PC_SORT_ROWS("timestamp", "google.protobuf.Timestamp", EstimateCompareAll),
+    PC_SORT_ROWS("string", "string", EstimateCompareTexts),
+    PC_SORT_ROWS("bytes", "bytes", EstimateCompareTexts),
     {.name = "lists.range",
      .id = "lists_range",
      .signature = "(int) -> list(int)",
@@ -318,6 +337,7 @@ constexpr Function kFunctions[] = {
      .signature = "(list(T)) -> list(T)",
      .impl = &Distinct,
      .cost = &SortCost,
+     .panic = &NoListToSort,
      .estimate = &EstimateCompareAll,
      .since = 2,
      .doc = "Each element once, where it stands first.",

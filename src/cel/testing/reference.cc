@@ -34,7 +34,7 @@ class Interpreter {
 
   Outcome Run(const Ast& ast) {
     const Value value = Eval(ast.root());
-    return {value, cost_};
+    return panic_.value.is_unset() ? Outcome{value, cost_} : panic_;
   }
 
  private:
@@ -44,6 +44,10 @@ class Interpreter {
   };
 
   Value Error(const std::string& text) { return MakeError(arena_, text); }
+  // What ends the evaluation; the rest is evaluated and forgotten.
+  void Panic(const std::string& what) {
+    if (panic_.value.is_unset()) panic_ = {MakeInternalError(arena_, what), cost_};
+  }
 
   // --- Is it folded into a constant? ---
 
@@ -239,6 +243,10 @@ class Interpreter {
     }
     if (values.size() < e->args.size()) return error;
     const Value result = error.is_unset() ? Apply(e, values) : error;
+    if (e->overloads.size() == 1 && e->overloads[0]->row->panic) {
+      const std::string panic = e->overloads[0]->row->panic(values);
+      if (!panic.empty()) Panic(panic);
+    }
     cost_ += CallCost(e, values, result);
     return result;
   }
@@ -331,15 +339,15 @@ class Interpreter {
       context_.set_prepared(nullptr);
       return candidate->row->impl(context_, values);
     }
-    if (e->name == op::kIn || !candidates.front()->row->guarded) return NoSuchOverload();
-    std::string types;
-    for (const Value value : values)
-      types += (types.empty() ? "" : ", ") + std::string(TypeName(value));
-    if (e->name == "size" || e->name == "matches") {
+    if (e->name == "size" || e->name == "matches" || e->name == "sort") {
       const bool methods = values[0].is_string() || values[0].kind() == Kind::kTimestamp ||
                            values[0].kind() == Kind::kDuration;
       return methods ? NoSuchOverload() : Error("no such overload: " + std::string(e->name));
     }
+    if (e->name == op::kIn || !candidates.front()->row->guarded) return NoSuchOverload();
+    std::string types;
+    for (const Value value : values)
+      types += (types.empty() ? "" : ", ") + std::string(TypeName(value));
     return Error("no such overload: " + std::string(e->name) + "(" + types + ")");
   }
 
@@ -378,17 +386,15 @@ class Interpreter {
         break;
       }
       Value value = Eval(entry.value);
-      if (!value.is_error() && !key.is_string() && !key.is_number() && !key.is_bool()) {
-        value = Error("unsupported key type: " + std::string(TypeName(key)));
+      if (key.kind() == Kind::kBytes && !value.is_error()) {
+        Panic("runtime error: hash of unhashable type types.Bytes");
       }
       if (!value.is_error() && entry.optional) {
         if (value.kind() != Kind::kOptional) {
           value = Error("cannot initialize optional entry '" + PlainText(key) +
                         "' from non-optional value " + PlainText(value));
         } else if (!value.content()) {
-          std::erase_if(entries, [&](const MapEntry& old) {
-            return old.key.kind() == key.kind() && Equal(arena_, old.key, key).is_true();
-          });
+          std::erase_if(entries, [&](const MapEntry& old) { return SameKey(old.key, key); });
           continue;
         } else {
           value = *value.content();
@@ -465,6 +471,7 @@ class Interpreter {
   EvalContext context_;
   json::Arena& arena_;
   std::uint64_t cost_ = 0;
+  Outcome panic_;
   std::map<std::string, Binding> locals_;
 };
 

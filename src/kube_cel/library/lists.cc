@@ -59,10 +59,8 @@ Value Zero() {
 template <cel::Kind kind>
 Value Sum(EvalContext& context, std::span<const Value> args) {
   const std::size_t size = args[0].size();
-  if (size == 0) return Zero<kind>();
-  Value sum = args[0].At(context.arena(), 0);
-  if (!sum.is_number() && sum.kind() != cel::Kind::kDuration) return cel::NoSuchOverload();
-  for (std::size_t i = 1; i < size && !sum.is_error(); ++i) {
+  Value sum = Zero<kind>();
+  for (std::size_t i = 0; i < size && !sum.is_error(); ++i) {
     sum = cel::Add(context.arena(), sum, args[0].At(context.arena(), i));
   }
   return sum;
