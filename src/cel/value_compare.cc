@@ -80,7 +80,7 @@ class Comparison {
       if (b.kind() == Kind::kNull) return Value::Bool(false);
       return a.object()->Equals(arena_, b);
     }
-    if (a.kind() != b.kind()) return Value::Bool(false);
+    if (a.kind() != b.kind()) return OfTwoKinds(a, b);
     switch (a.kind()) {
       case Kind::kNull:
         return Value::Bool(true);
@@ -102,6 +102,14 @@ class Comparison {
       default:
         return NoSuchOverload();
     }
+  }
+
+  Value OfTwoKinds(Value a, Value b) {
+    if (b.kind() == Kind::kNull) return Value::Bool(false);
+    Value result;
+    if (const List* list = a.is_list() ? a.own_list() : nullptr) result = list->EqualTo(arena_, b);
+    if (const Map* map = a.is_map() ? a.own_map() : nullptr) result = map->EqualTo(arena_, b);
+    return result.is_unset() ? Value::Bool(false) : result;
   }
 
   Value Deeper(Value a, Value b) {

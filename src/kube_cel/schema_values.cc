@@ -72,8 +72,9 @@ class RuleList final : public cel::List {
   std::size_t size() const override { return elements_.size(); }
   Value At(json::Arena&, std::size_t index) const override { return elements_[index]; }
 
-  // The order does not count.
+  // The order does not count, but for an atomic list. What is no list cannot be compared.
   Value EqualTo(json::Arena& arena, Value other) const override {
+    if (!other.is_list()) return cel::NoSuchOverload();
     if (kind_ == Kind::kAtomic) return {};
     if (other.size() != size()) return Value::Bool(false);
     const auto places = Places(arena);
@@ -107,6 +108,20 @@ class RuleList final : public cel::List {
       }
     }
     return Make(arena, joined, kind_, keys_);
+  }
+
+  // An element that cannot be compared is told unless another one is the same.
+  Value Holds(json::Arena& arena, Value element) const override {
+    Value held = Value::Bool(false);
+    for (const Value mine : elements_) {
+      const bool is_composite = mine.is_list() || mine.is_map();
+      const bool is_null = element.kind() == cel::Kind::kNull;
+      const Value same =
+          is_composite && is_null ? cel::NoSuchOverload() : cel::Equal(arena, mine, element);
+      if (same.is_true()) return same;
+      if (same.is_error() && !held.is_error()) held = same;
+    }
+    return held;
   }
 
   static Value Make(json::Arena& arena, std::span<const Value> elements, Kind kind,
@@ -162,7 +177,7 @@ class RuleMap final : public cel::Map {
 
   std::size_t size() const override { return value_.size(); }
   Value Find(json::Arena& arena, Value key) const override {
-    if (!key.is_string()) return {};
+    if (!key.is_string()) return cel::NoSuchOverload();
     std::optional<std::string> name;
     if (is_struct_) {
       name = UnescapeFieldName(key.text());
@@ -183,6 +198,7 @@ class RuleMap final : public cel::Map {
   // Properties by their schema; null is as good as absent. What no schema describes only has to be
   // the same where both have it.
   Value EqualTo(json::Arena& arena, Value other) const override {
+    if (!other.is_map()) return cel::NoSuchOverload();
     if (other.size() != size()) return Value::Bool(false);
     const RuleMap* that = As(other);
     for (const json::Member& member : value_.members()) {

@@ -251,8 +251,14 @@ Value Negate(json::Arena&, Value a) {
 }
 
 Value Contains(json::Arena& arena, Value element, Value container) {
-  if (container.is_map()) return Value::Bool(!container.Find(arena, element).is_unset());
+  if (container.is_map()) {
+    const Value found = container.Find(arena, element);
+    return found.is_error() ? found : Value::Bool(!found.is_unset());
+  }
   if (!container.is_list()) return NoSuchOverload();
+  if (const List* list = container.own_list()) {
+    if (const Value held = list->Holds(arena, element); !held.is_unset()) return held;
+  }
   const std::size_t size = container.size();
   for (std::size_t i = 0; i < size; ++i) {
     if (Equal(arena, container.At(arena, i), element).is_true()) return Value::Bool(true);
