@@ -144,7 +144,8 @@ class Validator {
   void CheckAlternatives(Value props, Value value, const std::string& name, const Value* old,
                          Findings& out);
 
-  FieldPath At(const std::string& name) const {
+  FieldPath At(std::string_view name) const {
+    if (name.starts_with('.')) name.remove_prefix(1);
     if (name.empty()) return root_;
     if (root_.empty()) return FieldPath(name);
     return root_.Child(name);
@@ -339,7 +340,9 @@ void Validator::CheckObject(Value props, Value value, const std::string& name, c
     if (const Value* property = properties.Find(member->name())) {
       out.Take(Validate(*property, member->value, below(member->name()), before));
     } else if (additional.is_object()) {
-      out.Take(Validate(additional, member->value, below(member->name()), before));
+      // Texts name it with a point, even where nothing stands before.
+      const std::string place = base::StrCat(name, ".", member->name());
+      out.Take(Validate(additional, member->value, place, before));
     }
   }
   for (const Value& required : props["required"].elements()) {
