@@ -45,6 +45,23 @@ const FieldSet& StrippedFields() {
 // A custom object may be of an earlier schema, or of another version that has been renamed to this one.
 bool IsCustom(const schema::Schema& schema) { return schema.definition.empty(); }
 
+// The object as a manager of another version sees it. A custom object that has been renamed to that version
+// must fit its schema.
+base::Result<Versions::View> ViewIn(const Versions& versions, const std::string& version,
+                                    Value object) {
+  const Versions::View view = TRY(versions.In(version, object));
+  if (view.schema != nullptr && IsCustom(*view.schema)) {
+    TRY(CheckTypedStored(*view.schema, view.object));
+  }
+  return view;
+}
+
+template <typename T>
+base::Result<T> Annotated(std::string_view context, base::Result<T> result) {
+  if (result.ok()) return result;
+  return result.status().Annotate(context);
+}
+
 FieldSet Ownable(FieldSet fields, const Writer& writer) {
   if (writer.reset != nullptr) fields.Prune(*writer.reset);
   fields.Subtract(StrippedFields());
@@ -117,18 +134,15 @@ class Changes {
   }
 
   // What a write through this endpoint can change, which is what others may lose. Null if the
-  // version is gone. Where the objects cannot be converted the request's version stands in, and
-  // `error` is set.
+  // version is gone. Where the objects cannot be converted, `error` is set.
   const Comparison* In(const std::string& version) {
     if (writer_.versions == nullptr || version == writer_.api_version) return &Own();
     const auto known = by_version_.find(version);
     if (known != by_version_.end()) return known->second ? &*known->second : nullptr;
     const auto before = View(version, before_);
+    if (!before.ok()) return Failed(before.status().Annotate("failed to convert old object"));
     const auto after = View(version, after_);
-    if (!before.ok() || !after.ok()) {
-      if (error_.ok()) error_ = before.ok() ? after.status() : before.status();
-      return &Own();
-    }
+    if (!after.ok()) return Failed(after.status().Annotate("failed to convert new object"));
     std::optional<Comparison>& made = by_version_[version];
     if (after->schema == nullptr) return nullptr;
     made = Lasting(Compare(after->schema, before->object, after->object));
@@ -142,6 +156,11 @@ class Changes {
     return *own_;
   }
 
+  const Comparison* Failed(base::Status error) {
+    if (error_.ok()) error_ = std::move(error);
+    return &Own();
+  }
+
   Comparison Lasting(Comparison change) const {
     if (writer_.reset == nullptr) return change;
     for (FieldSet* fields : {&change.added, &change.modified, &change.removed}) {
@@ -153,7 +172,7 @@ class Changes {
   base::Result<Versions::View> View(const std::string& version, Value object) const {
     // There was no object before a create.
     if (object.empty()) return Versions::View{object, nullptr};
-    return writer_.versions->In(version, object);
+    return ViewIn(*writer_.versions, version, object);
   }
 
   const Writer& writer_;
@@ -310,7 +329,7 @@ Entry& Application::Own(FieldSet claimed, std::optional<Entry>& before) {
 base::Result<Versions::View> Application::In(const std::string& version, Value object) const {
   const bool own = version == writer_.api_version && object["apiVersion"].AsString() == version;
   if (own || writer_.versions == nullptr) return Versions::View{object, &schema_};
-  return writer_.versions->In(version, object);
+  return ViewIn(*writer_.versions, version, object);
 }
 
 // Drops what the writer applied last time, applies no more, and no other manager owns.
@@ -319,7 +338,9 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
     return WithNamedFields(from.schema, FieldsOf(from.schema, from.object))
         .Difference(WithNamedFields(to.schema, FieldsOf(to.schema, to.object)));
   };
-  const Versions::View whole = TRY(In(last.api_version, merged));
+  const Versions::View whole = TRY(
+      Annotated("failed to prune fields: failed to convert merged object to last applied version",
+                In(last.api_version, merged)));
   // What was applied in a version that is gone cannot be found again.
   if (whole.schema == nullptr) return merged;
   const FieldSet named = WithNamedFields(whole.schema, last.fields);
@@ -332,14 +353,23 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
   }
   for (const auto& [version, sets] : owned) {
     const FieldSet fields = FieldSet::UnionOf(sets);
-    const Versions::View from = TRY(In(version, merged));
+    const auto convert = [&, &at = version](std::string_view what, Value object) {
+      return Annotated(
+          base::StrCat("failed to prune fields: failed add back owned items: failed to convert ",
+                       what, " object at version ", at),
+          In(at, object));
+    };
+    const Versions::View from = TRY(convert("merged", merged));
     if (from.schema == nullptr) continue;
-    const Versions::View to = TRY(In(version, pruned));
+    const Versions::View to = TRY(convert("pruned", pruned));
     pruned = RemoveFields(arena_, from.schema, from.object,
                           lost(from, to).Difference(WithNamedFields(from.schema, fields)));
   }
   // … and what went only because it lay inside something that was removed.
-  const Versions::View to = TRY(In(last.api_version, pruned));
+  const Versions::View to =
+      TRY(Annotated("failed to prune fields: failed add back dangling items: failed to convert "
+                    "pruned object to last applied version",
+                    In(last.api_version, pruned)));
   pruned = RemoveFields(arena_, whole.schema, whole.object, lost(whole, to).Intersection(named));
   return TRY(In(std::string(writer_.api_version), pruned)).object;
 }
@@ -472,6 +502,8 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   Changes changes(schema, before, after, writer);
   if (changes.nameless() || !Fits(schema, before) || !Fits(schema, after)) return after;
   if (!entries.empty()) Disown(entries, changes, nullptr);
+  // Kubernetes gives up: the object has no managers any more.
+  if (!changes.error().ok()) return after;
 
   Entry own{.manager = std::string(writer.manager),
             .operation = std::string(kUpdated),
