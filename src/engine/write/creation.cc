@@ -228,7 +228,10 @@ class Creation final : public Execution {
   }
 
   base::Status RunDry() {
-    if (op_.world.store->Get(KeyOf(op_, name_)) != nullptr) {
+    // One that cannot be read in this version is not found there; that this object cannot be
+    // converted is told then.
+    const store::ObjectPtr existing = op_.world.store->Get(KeyOf(op_, name_));
+    if (existing != nullptr && FromStore(op_, existing).ok()) {
       return Collided(Exists(op_, name_, object_));
     }
     strategy_.Release(StrategyContext(op_, name_), object_, {});
