@@ -26,7 +26,7 @@ struct TlsReloader::State : std::enable_shared_from_this<State> {
       fresh.certificate.key_pem = TRY(base::ReadFile(files.key));
     }
     if (!files.client_ca.empty()) {
-      fresh.client_ca_pem = files.more_client_cas_pem + TRY(base::ReadFile(files.client_ca));
+      fresh.client_ca_pem = TRY(base::ReadFile(files.client_ca)) + files.more_client_cas_pem;
     }
     for (std::size_t i = 0; i < files.sni.size() && i < fresh.sni.size(); ++i) {
       fresh.sni[i].certificate_pem = TRY(base::ReadFile(files.sni[i].first));

@@ -25,7 +25,7 @@ struct TlsFiles {
   std::string certificate;
   std::string key;
   std::string client_ca;
-  std::string more_client_cas_pem;  // certificates that stand in no file, before those of client_ca
+  std::string more_client_cas_pem;  // certificates that stand in no file, after those of client_ca
   // Certificate and key of each of ServerTlsOptions::sni; empty leaves all of them as they are.
   std::vector<std::pair<std::string, std::string>> sni;
 };

@@ -58,10 +58,10 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
   const auto folder = TRY(pki::KeyFolder::Open(folder_path, kAuthority, clock.Now()));
   Credentials credentials;
   credentials.authority_pem = folder.authority().certificate_pem;
-  credentials.client_ca_pem = credentials.authority_pem;
   if (!options.client_ca_file.empty()) {
-    credentials.client_ca_pem += TRY(pki::LoadCertificates(options.client_ca_file));
+    credentials.client_ca_pem = TRY(pki::LoadCertificates(options.client_ca_file));
   }
+  credentials.client_ca_pem += credentials.authority_pem;
   if (!options.tls_cert_file.empty()) {
     credentials.serving =
         TRY(pki::LoadKeyPair(options.tls_cert_file, options.tls_private_key_file));

@@ -23,7 +23,7 @@ namespace portcullis::server {
 
 struct Credentials {
   std::string authority_pem;  // our own
-  std::string client_ca_pem;  // our own and those of --client-ca-file
+  std::string client_ca_pem;  // those of --client-ca-file, then our own
   pki::KeyPair serving;
   pki::KeyPair administrator;
   std::string signing_key_pem;

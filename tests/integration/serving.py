@@ -141,6 +141,15 @@ def front_proxies(program, pki):
         expect("the answer to a stranger", who("stranger", {"X-Remote-User": "anna"})[0], 401)
 
 
+def client_authorities(program, pki):
+    """What extension servers are to believe: the CA of --client-ca-file, then the server's own."""
+    pki.authority("clients")
+    with serving(program, f"--client-ca-file={pki.path('clients.crt')}") as server:
+        _, config = server.call("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
+        theirs, own = pathlib.Path(pki.path("clients.crt")).read_text(), (server.folder / "pki/ca.crt").read_text()
+        expect("the authorities", config["data"]["client-ca-file"].split(), (theirs + own).split())
+
+
 def shutdown_delay(program, _):
     """While it waits it serves, and says that it will not for long."""
     with serving(program, "--shutdown-delay-duration=2s") as server:
@@ -163,4 +172,4 @@ def shutdown_delay(program, _):
 
 
 if __name__ == "__main__":
-    run("serving", __doc__, [wrong_flags, certificates, newest_only, front_proxies, shutdown_delay], Pki)
+    run("serving", __doc__, [wrong_flags, certificates, newest_only, front_proxies, client_authorities, shutdown_delay], Pki)
