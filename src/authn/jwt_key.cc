@@ -156,12 +156,10 @@ class OpensslKey final : public JwtKey {
   }
 
   std::string MakeId() const {
-    unsigned char* der = nullptr;
-    const int size = i2d_PUBKEY(pkey_.get(), &der);
-    if (size <= 0) return "";
+    const std::string der = pki::PublicKeyDer(pkey_.get());
+    if (der.empty()) return "";
     std::string digest(SHA256_DIGEST_LENGTH, '\0');
-    SHA256(der, static_cast<std::size_t>(size), Bytes(digest));
-    OPENSSL_free(der);
+    SHA256(Bytes(der), der.size(), Bytes(digest));
     return base::Base64UrlEncode(digest);
   }
 

@@ -63,6 +63,19 @@ TEST(CertificatesTest, KeysAndPublicKeysAreWrittenAsOpenSslWritesThem) {
   }
 }
 
+TEST(CertificatesTest, PublicKeysAreWrittenAsOpenSslWritesThem) {
+  std::vector<KeyPtr> keys;
+  for (const char* curve : {"P-256", "P-384"}) keys.emplace_back(EVP_EC_gen(curve));
+  keys.push_back(ParsePrivateKey(MakeEcKey().value()).value());
+  keys.push_back(ParsePrivateKey(MakeRsaKey().value()).value());
+  for (const KeyPtr& key : keys) {
+    unsigned char* wanted = nullptr;
+    const int size = i2d_PUBKEY(key.get(), &wanted);
+    EXPECT_EQ(PublicKeyDer(key.get()), std::string(wanted, wanted + size));
+    OPENSSL_free(wanted);
+  }
+}
+
 TEST(CertificatesTest, KeyPairErrorsAreGos) {
   const auto a = MakeAuthority("a", Now()).value();
   const auto b = MakeAuthority("b", Now()).value();

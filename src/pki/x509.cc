@@ -97,6 +97,47 @@ std::string DerOf(X509* certificate) {
   return der;
 }
 
+namespace {
+
+// That of a key of P-256, or "" for others: i2d_PUBKEY() looks through all of OpenSSL's encoders.
+std::string P256KeyDer(const EVP_PKEY* key) {
+  constexpr std::string_view kCurve = SN_X9_62_prime256v1;
+  constexpr std::size_t kPoint = 65;  // not compressed
+  constexpr std::string_view kPrefix(
+      "\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce"
+      "\x3d\x03\x01\x07\x03\x42\x00",
+      26);
+  std::array<char, 32> curve{};
+  std::size_t size = 0;
+  if (EVP_PKEY_base_id(key) != EVP_PKEY_EC ||
+      EVP_PKEY_get_group_name(key, curve.data(), curve.size(), &size) != 1 ||
+      std::string_view(curve.data(), size) != kCurve) {
+    return "";
+  }
+  std::array<unsigned char, kPoint> point{};
+  if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size(),
+                                      &size) != 1 ||
+      size != kPoint) {
+    return "";
+  }
+  return base::StrCat(kPrefix,
+                      std::string_view(reinterpret_cast<const char*>(point.data()), point.size()));
+}
+
+}  // namespace
+
+std::string PublicKeyDer(const EVP_PKEY* key) {
+  std::string der = P256KeyDer(key);
+  if (!der.empty()) return der;
+  unsigned char* bytes = nullptr;
+  const int size = i2d_PUBKEY(key, &bytes);
+  ERR_clear_error();
+  if (size <= 0) return "";
+  der.assign(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return der;
+}
+
 std::string SerialOf(const X509* certificate) {
   const std::unique_ptr<BIGNUM, decltype(&BN_free)> number(
       ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr), &BN_free);

@@ -48,6 +48,8 @@ X509Ptr ParseDer(std::string_view der);
 base::Result<X509Ptr> ParseAsGo(std::string_view der);
 std::string DerOf(X509* certificate);
 std::string SerialOf(const X509* certificate);  // decimal
+// The SubjectPublicKeyInfo of a key, as i2d_PUBKEY() writes it; "" if there is none.
+std::string PublicKeyDer(const EVP_PKEY* key);
 // An IPv4 or IPv6 address from its 4 or 16 bytes, printed as Go does.
 std::string IpText(const unsigned char* bytes, int size);
 
