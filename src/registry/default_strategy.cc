@@ -144,9 +144,9 @@ std::string_view DefaultStrategy::MetadataChecks(std::string_view subresource) c
   return whole ? kind_.metadata.update : kind_.metadata.subresource;
 }
 
-std::vector<std::string_view> DefaultStrategy::ResetFields(std::string_view subresource) const {
+std::vector<std::string_view> DefaultStrategy::ResetFields(const Context& ctx) const {
   std::vector<std::string_view> fields;
-  if (subresource != "status") {
+  if (ctx.subresource != "status") {
     if (traits().has_status) fields.emplace_back("status");
     return fields;
   }
@@ -159,10 +159,11 @@ std::vector<std::string_view> DefaultStrategy::ResetFields(std::string_view subr
   return fields;
 }
 
-std::vector<std::string> DefaultStrategy::CheckName(std::string_view name, bool is_prefix) const {
+std::vector<std::string> DefaultStrategy::CheckName(const Context& ctx, std::string_view name,
+                                                    bool is_prefix) const {
   switch (traits().names) {
     case NameStyle::kSubdomain:
-      return Strategy::CheckName(name, is_prefix);
+      return Strategy::CheckName(ctx, name, is_prefix);
     case NameStyle::kLabel:
       return api::IsDns1123Label(is_prefix ? api::MaskTrailingDash(name) : name);
     case NameStyle::kPathSegment:

@@ -55,8 +55,9 @@ class DefaultStrategy : public Strategy {
                 std::vector<std::string>& warnings) const override;
   void UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                       std::vector<std::string>& warnings) const override;
-  std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const override;
-  std::vector<std::string_view> ResetFields(std::string_view subresource) const override;
+  std::vector<std::string> CheckName(const Context& ctx, std::string_view name,
+                                     bool is_prefix) const override;
+  std::vector<std::string_view> ResetFields(const Context& ctx) const override;
   std::string_view MetadataChecks(std::string_view subresource) const override;
   bool ReturnsDeletedObject() const override;
   bool AllowCreateOnUpdate() const override;

@@ -35,7 +35,8 @@ json::Value Strategy::Canonicalize(const Context&, json::Value object) const { r
 
 json::Value Strategy::Complete(const Context&, json::Value object) const { return object; }
 
-std::vector<std::string> Strategy::CheckName(std::string_view name, bool is_prefix) const {
+std::vector<std::string> Strategy::CheckName(const Context&, std::string_view name,
+                                             bool is_prefix) const {
   return api::IsDns1123Subdomain(is_prefix ? api::MaskTrailingDash(name) : name);
 }
 
@@ -50,7 +51,7 @@ json::Value Strategy::PrepareForTermination(const Context&, json::Value object) 
   return object;
 }
 
-std::vector<std::string_view> Strategy::ResetFields(std::string_view) const { return {}; }
+std::vector<std::string_view> Strategy::ResetFields(const Context&) const { return {}; }
 
 bool Strategy::HeldByOther(json::Value) const { return false; }
 

@@ -125,7 +125,8 @@ class Strategy {
 
   // How names of the kind are checked: "" if good, else the detail of an Invalid value error
   // (one text per element). Default: DNS-1123 subdomain.
-  virtual std::vector<std::string> CheckName(std::string_view name, bool is_prefix) const;
+  virtual std::vector<std::string> CheckName(const Context& ctx, std::string_view name,
+                                             bool is_prefix) const;
 
   // Which checks of the metadata an update makes besides those of all kinds, in order: a kind's own
   // validation mostly repeats them, and each fault is told as often as it is found. `U` is
@@ -133,9 +134,9 @@ class Strategy {
   // without a look at whether finalizers are qualified.
   virtual std::string_view MetadataChecks(std::string_view subresource) const;
 
-  // Fields that a write through the resource ("") or a subresource leaves as they are ("status",
+  // Fields that a write through the resource or the subresource ctx.subresource leaves as they are ("status",
   // "metadata.labels"): the writer does not come to own them, and no manager loses them.
-  virtual std::vector<std::string_view> ResetFields(std::string_view subresource) const;
+  virtual std::vector<std::string_view> ResetFields(const Context& ctx) const;
 
   // PUT of an absent object makes it.
   virtual bool AllowCreateOnUpdate() const { return false; }

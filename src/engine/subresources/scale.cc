@@ -227,7 +227,7 @@ class ScaleUpdate final : public Execution {
     return api::patch::Track(op_.arena, *schema, old_scale, scale, by.writer());
   }
 
-  base::Status CheckScale(json::Value scale, json::Value live) const {
+  base::Status CheckScale(json::Value scale, json::Value live) {
     const std::int64_t replicas = scale["spec"]["replicas"].AsInt();
     if (op_.resource->custom) {
       if (replicas != kNoReplicas) return base::OkStatus();  // it is checked as a whole
@@ -236,7 +236,8 @@ class ScaleUpdate final : public Execution {
                                            " cannot be empty"));
     }
     api::FieldErrors errors;
-    registry::ValidateObjectMeta(scale, op_.resource->namespaced, registry::Strategy(), errors);
+    registry::ValidateObjectMeta(StrategyContext(op_, op_.name), scale, op_.resource->namespaced,
+                                 registry::Strategy(), errors);
     registry::CheckFinalizersQualified(scale, errors);
     if (replicas < 0) {
       errors.push_back(api::Invalid(api::FieldPath("spec", "replicas"), replicas,

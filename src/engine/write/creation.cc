@@ -146,7 +146,7 @@ class Creation final : public Execution {
     const bool metadata_last = strategy_.ChecksMetadataLast();
     if (metadata_last) strategy_.Validate(context, object_, errors);
     if (errors.empty()) {
-      registry::ValidateObjectMeta(object_, op_.resource->namespaced, strategy_, errors);
+      registry::ValidateObjectMeta(context, object_, op_.resource->namespaced, strategy_, errors);
     }
     if (!metadata_last) strategy_.Validate(context, object_, errors);
     if (uninitialized_) CheckInitialization(op_, object_, {}, errors);

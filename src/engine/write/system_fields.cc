@@ -55,9 +55,10 @@ base::Status CheckEntries(json::Value entries) {
 }
 
 // See Strategy::ResetFields.
-api::patch::FieldSet ResetFields(const Operation& op) {
+api::patch::FieldSet ResetFields(Operation& op) {
   api::patch::FieldSet reset;
-  for (const std::string_view field : StrategyOf(op).ResetFields(op.subresource_name())) {
+  const registry::Context context = StrategyContext(op, op.name);
+  for (const std::string_view field : StrategyOf(op).ResetFields(context)) {
     api::patch::FieldPathSteps steps;
     for (const std::string_view name : base::Split(field, '.')) {
       steps.push_back(api::patch::PathElement::Field(name));

@@ -211,9 +211,9 @@ class Requests final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
-    if (subresource == "status") return {"spec", "status.conditions"};
-    if (subresource == "approval") return {"spec", "status.certificate"};
+  std::vector<std::string_view> ResetFields(const Context& ctx) const override {
+    if (ctx.subresource == "status") return {"spec", "status.conditions"};
+    if (ctx.subresource == "approval") return {"spec", "status.certificate"};
     return {"spec", "status"};
   }
 

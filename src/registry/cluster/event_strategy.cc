@@ -80,7 +80,7 @@ void ValidateEvent(const Context& ctx, json::Value event, FieldErrors& errors) {
   CheckEvent(ctx, event, errors);
   if (!IsStrict(ctx)) return;
   static const Kind kNamedBySubdomain = {};
-  ValidateObjectMeta(event, true, DefaultStrategy(kNamedBySubdomain), errors);
+  ValidateObjectMeta(ctx, event, true, DefaultStrategy(kNamedBySubdomain), errors);
   CheckFinalizersQualified(event, errors);
   CheckSeries(event["series"], errors);
   if (event["eventTime"].is_null()) errors.push_back(api::Required(FieldPath("eventTime"), ""));

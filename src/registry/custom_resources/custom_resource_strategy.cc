@@ -31,9 +31,9 @@ class CustomResources final : public DefaultStrategy {
                          json::Value::Int(old["metadata"]["generation"].AsInt() + 1));
   }
 
-  std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
-    if (subresource == "status") return {"spec", "metadata"};
-    return DefaultStrategy::ResetFields(subresource);
+  std::vector<std::string_view> ResetFields(const Context& ctx) const override {
+    if (ctx.subresource == "status") return {"spec", "metadata"};
+    return DefaultStrategy::ResetFields(ctx);
   }
 
   void Validate(const Context& ctx, json::Value object, api::FieldErrors& errors) const override {

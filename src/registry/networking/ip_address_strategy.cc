@@ -13,7 +13,7 @@ class IpAddresses final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  std::vector<std::string> CheckName(std::string_view name, bool) const override {
+  std::vector<std::string> CheckName(const Context&, std::string_view name, bool) const override {
     FieldErrors errors;
     CheckCanonicalIp(name, FieldPath("name"), errors);
     std::vector<std::string> texts;

@@ -75,8 +75,9 @@ TEST_F(Networking, NetworksOfOneFamilyAreRefused) {
 TEST_F(Networking, NamesOfAddressesAreAddressesAndKeepTheirParent) {
   const Kind* kind = KindTable::BuiltIn().Find("networking.k8s.io", "ipaddresses");
   const auto strategy = kind->make(*kind);
-  EXPECT_TRUE(strategy->CheckName("2001:db8::1", false).empty());
-  EXPECT_EQ(strategy->CheckName("2001:DB8::1", false),
+  const Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
+  EXPECT_TRUE(strategy->CheckName(context, "2001:db8::1", false).empty());
+  EXPECT_EQ(strategy->CheckName(context, "2001:DB8::1", false),
             std::vector<std::string>{"must be in canonical form (\"2001:db8::1\")"});
   EXPECT_EQ(Errors("ipaddresses", R"({"spec":{"parentRef":{"resource":"services","name":"b"}}})",
                    R"({"spec":{"parentRef":{"resource":"services","name":"a"}}})"),

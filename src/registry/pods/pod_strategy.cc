@@ -188,11 +188,11 @@ class Pods final : public DefaultStrategy {
     return DefaultStrategy::PrepareForUpdate(ctx, object, old);
   }
 
-  std::vector<std::string_view> ResetFields(std::string_view subresource) const override {
+  std::vector<std::string_view> ResetFields(const Context& ctx) const override {
     // What these two leave as it is has its writer as an owner nevertheless.
-    if (subresource == "resize" || subresource == "ephemeralcontainers") return {};
-    auto fields = DefaultStrategy::ResetFields(subresource);
-    if (subresource == "status") {
+    if (ctx.subresource == "resize" || ctx.subresource == "ephemeralcontainers") return {};
+    auto fields = DefaultStrategy::ResetFields(ctx);
+    if (ctx.subresource == "status") {
       fields.insert(fields.end(), {"metadata.deletionTimestamp", "metadata.ownerReferences"});
     }
     return fields;

@@ -150,10 +150,10 @@ void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& 
 
 }  // namespace
 
-void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
-                        api::FieldErrors& errors) {
+void ValidateObjectMeta(const Context& ctx, json::Value object, bool namespaced,
+                        const Strategy& strategy, api::FieldErrors& errors) {
   const auto check = [&](std::string_view name, bool is_prefix) {
-    return strategy.CheckName(name, is_prefix);
+    return strategy.CheckName(ctx, name, is_prefix);
   };
   CheckMetadata(api::view::Metadata(object), namespaced, check, FieldPath("metadata"), errors);
 }
@@ -193,7 +193,7 @@ void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool
     if (check == 'U' || check == 'u') {
       CheckMetadataUpdate(object, old, errors);
     } else {
-      ValidateObjectMeta(object, namespaced, strategy, errors);
+      ValidateObjectMeta(ctx, object, namespaced, strategy, errors);
     }
     if (check == 'U' || check == 'F') CheckFinalizersQualified(object, errors);
     if (is_first) strategy.ValidateBetween(ctx, object, old, errors);

@@ -13,8 +13,8 @@
 
 namespace portcullis::registry {
 
-void ValidateObjectMeta(json::Value object, bool namespaced, const Strategy& strategy,
-                        api::FieldErrors& errors);
+void ValidateObjectMeta(const Context& ctx, json::Value object, bool namespaced,
+                        const Strategy& strategy, api::FieldErrors& errors);
 // The metadata (at `path`) of a resource that is part of another object: it needs no name.
 void ValidateEmbeddedObjectMeta(json::Value object, const api::FieldPath& path,
                                 api::FieldErrors& errors);
