@@ -36,7 +36,7 @@ bool DefaultStrategy::AllowUnconditionalUpdate() const { return !traits().needs_
 json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value object,
                                              json::Value old) const {
   if (!kind_.pod_spec.empty()) {
-    object = WithoutDisabledFields(ctx, DisabledFieldsOfPods(), kind_.pod_spec, object, old);
+    object = WithoutDisabledFieldsOfPods(ctx, kind_.pod_spec, object, old);
   }
   return WithoutDisabledFields(ctx, kind_.disabled, {}, object, old);
 }
@@ -71,7 +71,9 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
 
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
-  if (ctx.subresource == "status") return StatusOf(ctx, object, old);
+  if (ctx.subresource == "status") {
+    return WithoutDisabledFields(ctx, kind_.disabled, {}, StatusOf(ctx, object, old), old);
+  }
   const json::Value whole = object;
   object = WithoutDisabled(ctx, object, old);
   if (traits().has_status) object = KeepStatus(ctx.arena, object, old);

@@ -28,17 +28,22 @@ Step FirstStep(std::string_view path) {
   return step;
 }
 
-bool Uses(json::Value value, std::string_view path) {
+bool IsKept(json::Value value, const DisabledField& field) {
+  return !field.kept_value.empty() && value.AsString() == field.kept_value;
+}
+
+bool Uses(json::Value value, const DisabledField& field, std::string_view path) {
   const Step step = FirstStep(path);
   const json::Value member = value[step.name];
   if (step.each_of) {
     const auto members = member.members();
     return std::any_of(members.begin(), members.end(),
-                       [&](const json::Member& one) { return Uses(one.value, step.rest); });
+                       [&](const json::Member& one) { return Uses(one.value, field, step.rest); });
   }
-  if (!step.each) return step.rest.empty() ? !member.is_null() : Uses(member, step.rest);
+  if (!step.each && !step.rest.empty()) return Uses(member, field, step.rest);
+  if (!step.each) return !member.is_null() && !IsKept(member, field);
   for (const json::Value& element : member.elements()) {
-    if (Uses(element, step.rest)) return true;
+    if (Uses(element, field, step.rest)) return true;
   }
   return false;
 }
@@ -48,7 +53,9 @@ json::Value Drop(json::Arena& arena, json::Value value, const DisabledField& fie
   const Step step = FirstStep(path);
   const json::Value* member = value.Find(step.name);
   if (member == nullptr) return value;
-  if (step.rest.empty()) return json::Without(arena, value, step.name);
+  if (step.rest.empty()) {
+    return IsKept(*member, field) ? value : json::Without(arena, value, step.name);
+  }
   if (step.each_of) {
     json::ObjectBuilder out(arena);
     for (const json::Member& one : member->members()) {
@@ -89,6 +96,12 @@ json::Value At(json::Value value, std::string_view base) {
   return value;
 }
 
+bool UsesGate(json::Value value, std::span<const DisabledField> fields, std::string_view gate) {
+  return std::any_of(fields.begin(), fields.end(), [&](const DisabledField& field) {
+    return field.gate == gate && Uses(value, field, field.path);
+  });
+}
+
 bool IsOn(const Context& ctx, std::string_view gate) { return ctx.release->GateEnabled(gate); }
 
 }  // namespace
@@ -100,8 +113,8 @@ json::Value WithoutDisabledFields(const Context& ctx, std::span<const DisabledFi
   json::Value after = before;
   bool changed = false;
   for (const DisabledField& field : fields) {
-    if (!Uses(after, field.path) || IsOn(ctx, field.gate)) continue;
-    if (Uses(stored, field.path)) continue;
+    if (!Uses(after, field, field.path) || IsOn(ctx, field.gate)) continue;
+    if (UsesGate(stored, fields, field.gate)) continue;
     after = Drop(ctx.arena, after, field, field.path);
     changed = true;
   }

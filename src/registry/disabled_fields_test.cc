@@ -29,6 +29,11 @@ class DisabledFields : public testing::Test {
   std::string Created(std::string_view group, std::string_view resource, std::string_view object) {
     return Prepared(group, resource, object, {});
   }
+  std::string Status(std::string_view group, std::string_view resource, std::string_view object,
+                     std::string_view old) {
+    subresource_ = "status";
+    return Prepared(group, resource, object, old);
+  }
   std::string Prepared(std::string_view group, std::string_view resource, std::string_view object,
                        std::string_view old) {
     const Kind* kind = KindTable::BuiltIn().Find(group, resource);
@@ -36,8 +41,8 @@ class DisabledFields : public testing::Test {
     Kind row = *kind;
     row.traits = {};
     const DefaultStrategy strategy(row);
-    Context context{arena_, resource_, kind_, "", "", "", user_, base::SystemClock()};
-    const auto release = release::Release::Open("1.36", gates_);
+    Context context{arena_, resource_, kind_, subresource_, "", "", user_, base::SystemClock()};
+    const auto release = release::Release::Open(version_, gates_);
     context.release = &*release;
     return json::ToString(old.empty()
                               ? strategy.PrepareForCreate(context, Parse(object))
@@ -49,6 +54,8 @@ class DisabledFields : public testing::Test {
   api::GroupVersionKind kind_;
   api::UserInfo user_;
 
+  std::string subresource_;
+  std::string version_ = "1.36";
   release::GateSettings gates_;
 };
 
@@ -78,6 +85,55 @@ TEST_F(DisabledFields, ALifecycleWithNothingElseGoesWithItsStopSignal) {
           R"({"spec":{"template":{"spec":{"containers":[{"lifecycle":{"stopSignal":"SIGTERM"}}],)"
           R"("initContainers":[{"lifecycle":{"preStop":{},"stopSignal":"SIGTERM"}}]}}}})"),
       R"({"spec":{"template":{"spec":{"containers":[{}],"initContainers":[{"lifecycle":{"preStop":{}}}]}}}})");
+}
+
+TEST_F(DisabledFields, AnOlderReleaseDropsWhatItsGatesDoNotKnow) {
+  constexpr std::string_view kPod =
+      R"({"spec":{"containers":[{"env":[{"valueFrom":{"fileKeyRef":{"key":"k"}}}],"name":"c",)"
+      R"("restartPolicy":"Never","restartPolicyRules":[{"action":"Restart"}]}],)"
+      R"("hostnameOverride":"h","resources":{"limits":{"cpu":"1"}}}})";
+  EXPECT_EQ(Prepared("", "pods", kPod, kPod), kPod);
+  version_ = "1.33";
+  EXPECT_EQ(Prepared("", "pods", kPod, kPod), kPod);
+  EXPECT_EQ(Prepared("", "pods", kPod, R"({"spec":{"containers":[]}})"),
+            R"({"spec":{"containers":[{"env":[{"valueFrom":{}}],"name":"c"}]}})");
+}
+
+TEST_F(DisabledFields, AnInitContainerKeepsThePolicyThatMakesItASidecar) {
+  version_ = "1.33";
+  EXPECT_EQ(Created("apps", "deployments",
+                    R"({"spec":{"template":{"spec":{"initContainers":[{"restartPolicy":"Always"},)"
+                    R"({"restartPolicy":"Never"}]}}}})"),
+            R"({"spec":{"template":{"spec":{"initContainers":[{"restartPolicy":"Always"},{}]}}}})");
+}
+
+TEST_F(DisabledFields, AnyStoredFieldOfTheGateKeepsThemAll) {
+  version_ = "1.33";
+  constexpr std::string_view kBoth = R"({"spec":{"containers":[{"restartPolicy":"Never"}],)"
+                                     R"("initContainers":[{"restartPolicy":"OnFailure"}]}})";
+  EXPECT_EQ(Prepared("", "pods", kBoth, R"({"spec":{"containers":[{"restartPolicy":"Never"}]}})"),
+            kBoth);
+}
+
+TEST_F(DisabledFields, VolumesOfImagesGoWithTheirMounts) {
+  version_ = "1.33";
+  constexpr std::string_view kPod =
+      R"({"spec":{"containers":[{"volumeMounts":[{"name":"i"}]},{"volumeMounts":[{"name":"i"},)"
+      R"({"name":"e"}]}],"volumes":[{"name":"i","image":{}},{"name":"e","emptyDir":{}}]}})";
+  EXPECT_EQ(Created("apps", "daemonsets", R"({"spec":{"template":)" + std::string(kPod) + "}}"),
+            R"({"spec":{"template":{"spec":{"containers":[{},{"volumeMounts":[{"name":"e"}]}],)"
+            R"("volumes":[{"name":"e","emptyDir":{}}]}}}})");
+  EXPECT_EQ(Prepared("", "pods", kPod, kPod), kPod);
+}
+
+TEST_F(DisabledFields, StatusesFollowTheGates) {
+  constexpr std::string_view kNew =
+      R"({"status":{"replicas":1,"terminatingReplicas":1},"metadata":{}})";
+  constexpr std::string_view kOld = R"({"status":{"replicas":1},"metadata":{}})";
+  EXPECT_EQ(Status("apps", "replicasets", kNew, kOld), kNew);
+  version_ = "1.34";
+  EXPECT_EQ(Status("apps", "replicasets", kNew, kOld), kOld);
+  EXPECT_EQ(Status("apps", "replicasets", kNew, kNew), kNew);
 }
 
 TEST_F(DisabledFields, KindsHaveTheirOwn) {

@@ -108,7 +108,8 @@ void AddDeploymentStrategy(KindTable& table) {
              .traits = {.counts_generation = true,
                         .counts_annotations = true,
                         .status_keeps_labels = true},
-             .pod_spec = "spec.template.spec"});
+             .pod_spec = "spec.template.spec",
+             .disabled = kDisabledOfReplicas});
 }
 
 }  // namespace portcullis::registry

@@ -38,7 +38,8 @@ void AddReplicaSetStrategy(KindTable& table) {
              .validate_update = &ValidateReplicaSetUpdate,
              .warn = &WarnOfTemplate,
              .traits = {.counts_generation = true},
-             .pod_spec = "spec.template.spec"});
+             .pod_spec = "spec.template.spec",
+             .disabled = kDisabledOfReplicas});
 }
 
 }  // namespace portcullis::registry

@@ -4,6 +4,7 @@
 // share (pkg/apis/apps/validation). Pure functions; any thread.
 #pragma once
 
+#include "registry/disabled_fields.h"
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -38,6 +39,9 @@ void CheckStatusAtMost(json::Value status, std::string_view field, std::string_v
 inline constexpr std::string_view kMoreThanReplicas = "cannot be greater than status.replicas";
 // status.collisionCount does not become less.
 void CheckCollisionCount(json::Value status, json::Value old, FieldErrors& errors);
+// Of Deployments and ReplicaSets.
+inline constexpr DisabledField kDisabledOfReplicas[] = {
+    {"DeploymentReplicaSetTerminatingReplicas", "status.terminatingReplicas"}};
 // The status of a ReplicaSet or a ReplicationController.
 void CheckReplicaStatus(json::Value status, FieldErrors& errors);
 

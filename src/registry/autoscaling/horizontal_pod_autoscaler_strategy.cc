@@ -332,6 +332,10 @@ class Autoscalers final : public DefaultStrategy {
   }
 };
 
+constexpr DisabledField kDisabledOfAutoscalers[] = {
+    {"HPAConfigurableTolerance", "spec.behavior.scaleDown.tolerance"},
+    {"HPAConfigurableTolerance", "spec.behavior.scaleUp.tolerance"}};
+
 }  // namespace
 
 void AddHorizontalPodAutoscalerStrategy(KindTable& table) {
@@ -340,6 +344,7 @@ void AddHorizontalPodAutoscalerStrategy(KindTable& table) {
              .validate = &ValidateHorizontalPodAutoscaler,
              .validate_update = &ValidateHorizontalPodAutoscalerUpdate,
              .judged_in = "v2",
+             .disabled = kDisabledOfAutoscalers,
              .make = &Make<Autoscalers>});
 }
 

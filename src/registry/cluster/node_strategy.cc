@@ -182,7 +182,9 @@ class Nodes final : public DefaultStrategy {
   }
 };
 
-constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"}};
+constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"},
+                                              {"NodeDeclaredFeatures", "status.declaredFeatures"},
+                                              {"SupplementalGroupsPolicy", "status.features"}};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/pods/app_armor.h"
+#include "registry/pods/pod_disabled_fields.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
 #include "registry/pods/template_warnings.h"
@@ -140,13 +141,6 @@ json::Value OnlyResources(json::Arena& arena, json::Value spec, json::Value old)
   return result;
 }
 
-constexpr DisabledField kDisabledOfStatus[] = {
-    {"DRANodeAllocatableResources", "nodeAllocatableResourceClaimStatuses"},
-    {"ImageVolumeWithDigest", "containerStatuses[].volumeMounts[].volumeStatus"},
-    {"ImageVolumeWithDigest", "initContainerStatuses[].volumeMounts[].volumeStatus"},
-    {"ImageVolumeWithDigest", "ephemeralContainerStatuses[].volumeMounts[].volumeStatus"},
-};
-
 class Pods final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -166,8 +160,7 @@ class Pods final : public DefaultStrategy {
                                json::Value old) const override {
     json::Arena& arena = ctx.arena;
     if (ctx.subresource == "status") {
-      return WithoutDisabledFields(ctx, kDisabledOfStatus, "status", NewStatus(arena, object, old),
-                                   old);
+      return WithoutDisabledPodStatus(ctx, NewStatus(arena, object, old), old);
     }
     if (ctx.subresource == "resize" || ctx.subresource == "ephemeralcontainers") {
       const json::Value spec =

@@ -185,6 +185,9 @@ void WarnOfSlice(const Context&, json::Value object, json::Value,
   }
 }
 
+constexpr DisabledField kDisabledOfEndpointSlices[] = {
+    {"PreferSameTrafficDistribution", "endpoints[].hints.forNodes"}};
+
 }  // namespace
 
 void AddEndpointSliceStrategy(KindTable& table) {
@@ -195,6 +198,7 @@ void AddEndpointSliceStrategy(KindTable& table) {
              .warn = &WarnOfSlice,
              .traits = {.counts_generation = true},
              .metadata = {.update = "F"},
+             .disabled = kDisabledOfEndpointSlices,
              .make = &Make<EndpointSlices>});
 }
 

@@ -10,7 +10,10 @@ namespace portcullis::registry {
 namespace {
 
 constexpr DisabledField kDisabledOfDrivers[] = {
-    {"VolumeLimitScaling", "spec.preventPodSchedulingIfMissing"}};
+    {"VolumeLimitScaling", "spec.preventPodSchedulingIfMissing"},
+    {"SELinuxMountReadWriteOncePod", "spec.seLinuxMount"},
+    {"MutableCSINodeAllocatableCount", "spec.nodeAllocatableUpdatePeriodSeconds"},
+    {"CSIServiceAccountTokenSecrets", "spec.serviceAccountTokenInSecrets"}};
 
 void CheckTokenRequests(json::Value requests, const FieldPath& path, FieldErrors& errors) {
   std::set<std::string_view> audiences;

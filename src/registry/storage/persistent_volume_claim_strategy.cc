@@ -116,6 +116,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   }
   CheckImmutable(object["spec"]["volumeMode"], before["volumeMode"], FieldPath("volumeMode"),
                  errors);
+  CheckAttributesClassStays(ctx, object, old, errors);
   // A class that the volume has got is not taken away from it.
   const json::Value attributes = object["spec"]["volumeAttributesClassName"];
   const bool applied = !old["status"]["currentVolumeAttributesClassName"].is_null();
@@ -129,6 +130,10 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   }
 }
 
+constexpr DisabledField kDisabledOfClaims[] = {
+    {"VolumeAttributesClass", "spec.volumeAttributesClassName"},
+    {"VolumeAttributesClass", "status.currentVolumeAttributesClassName"},
+    {"VolumeAttributesClass", "status.modifyVolumeStatus"}};
 constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
 
 // What a volume may be filled from by dataSource; dataSourceRef takes anything (KEP-1495).
@@ -170,7 +175,7 @@ class Claims final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    object = WithDataSources(ctx, object, {});
+    object = WithDataSources(ctx, DefaultStrategy::PrepareForCreate(ctx, object), {});
     return json::With(ctx.arena, object, "status",
                       json::MakeObject(ctx.arena, {json::Member("phase", PendingPhase())}));
   }
@@ -205,6 +210,7 @@ void AddPersistentVolumeClaimStrategy(KindTable& table) {
              .warn = &WarnOfClaim,
              .traits = {.returns_deleted = true},
              .metadata = {.update = "UF"},
+             .disabled = kDisabledOfClaims,
              .make = &Make<Claims>});
 }
 

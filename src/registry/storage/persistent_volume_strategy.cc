@@ -98,7 +98,11 @@ void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json
                              object["spec"]["nodeAffinity"], ctx.sent["spec"]["nodeAffinity"]),
                      "field is immutable, except for updating from beta label to GA"));
   }
+  CheckAttributesClassStays(ctx, object, old, errors);
 }
+
+constexpr DisabledField kDisabledOfVolumes[] = {
+    {"VolumeAttributesClass", "spec.volumeAttributesClassName"}};
 
 class Volumes final : public DefaultStrategy {
  public:
@@ -163,6 +167,7 @@ void AddPersistentVolumeStrategy(KindTable& table) {
              .warn = &WarnOfVolume,
              .traits = {.returns_deleted = true},
              .metadata = {.update = "FF"},
+             .disabled = kDisabledOfVolumes,
              .make = &Make<Volumes>});
 }
 

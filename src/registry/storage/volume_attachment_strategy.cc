@@ -77,6 +77,10 @@ void ValidateVolumeAttachmentUpdate(const Context& ctx, json::Value object, json
       "field is immutable"));
 }
 
+constexpr DisabledField kDisabledOfAttachments[] = {
+    {"MutableCSINodeAllocatableCount", "status.attachError.errorCode"},
+    {"MutableCSINodeAllocatableCount", "status.detachError.errorCode"}};
+
 }  // namespace
 
 void AddVolumeAttachmentStrategy(KindTable& table) {
@@ -86,7 +90,8 @@ void AddVolumeAttachmentStrategy(KindTable& table) {
        .validate = &ValidateVolumeAttachment,
        .validate_update = &ValidateVolumeAttachmentUpdate,
        .traits = {.returns_deleted = true, .needs_version = true, .status_keeps_metadata = true},
-       .metadata = {.update = "F", .subresource = "F"}});
+       .metadata = {.update = "F", .subresource = "F"},
+       .disabled = kDisabledOfAttachments});
 }
 
 }  // namespace portcullis::registry

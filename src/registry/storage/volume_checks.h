@@ -22,6 +22,9 @@ std::span<const std::string_view> VolumeSources();
 // The spec of a PersistentVolume, or the one that a VolumeAttachment has in place of a volume's name.
 enum class VolumeSpecOf : std::uint8_t { kVolume, kAttachment };
 void CheckVolumeSpec(json::Value spec, VolumeSpecOf of, const FieldPath& path, FieldErrors& errors);
+// Of an update: without the gate VolumeAttributesClass spec.volumeAttributesClassName does not change.
+void CheckAttributesClassStays(const Context& ctx, json::Value object, json::Value old,
+                               FieldErrors& errors);
 // The phase of a new object: "Pending".
 json::Value PendingPhase();
 // The annotation that was the storage class before v1.8.

@@ -179,4 +179,14 @@ void CheckVolumeSpec(json::Value spec, VolumeSpecOf of, const FieldPath& path,
   CheckBehindSources(spec, is_inline, path, errors);
 }
 
+void CheckAttributesClassStays(const Context& ctx, json::Value object, json::Value old,
+                               FieldErrors& errors) {
+  constexpr std::string_view kField = "volumeAttributesClassName";
+  if (ctx.release->GateEnabled("VolumeAttributesClass")) return;
+  if (object["spec"][kField] == old["spec"][kField]) return;
+  errors.push_back(api::Forbidden(
+      FieldPath("spec", kField),
+      "update is forbidden when the VolumeAttributesClass feature gate is disabled"));
+}
+
 }  // namespace portcullis::registry
