@@ -42,7 +42,8 @@ void CheckResourceBackend(json::Value resource, const FieldPath& path, FieldErro
   }
 }
 
-void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& errors) {
+// `relaxed`: names of services may begin with a digit (gate RelaxedServiceNameValidation).
+void CheckBackend(json::Value backend, bool relaxed, const FieldPath& path, FieldErrors& errors) {
   const json::Value service = backend["service"];
   const json::Value resource = backend["resource"];
   if (!service.is_null() && !resource.is_null()) {
@@ -62,7 +63,8 @@ void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& error
   if (name.empty()) {
     errors.push_back(api::Required(at.Child("name"), ""));
   } else {
-    AddInvalid(at.Child("name"), name, api::IsDns1123Label(name), errors);
+    AddInvalid(at.Child("name"), name,
+               relaxed ? api::IsDns1123Label(name) : api::IsDns1035Label(name), errors);
   }
   const std::string_view port_name = service["port"]["name"].AsString();
   const std::int64_t number = service["port"]["number"].AsInt();
@@ -77,7 +79,7 @@ void CheckBackend(json::Value backend, const FieldPath& path, FieldErrors& error
   }
 }
 
-void CheckIngressPath(json::Value entry, const FieldPath& path, FieldErrors& errors) {
+void CheckIngressPath(json::Value entry, bool relaxed, const FieldPath& path, FieldErrors& errors) {
   const std::string_view type = entry["pathType"].AsString();
   const std::string_view text = entry["path"].AsString();
   const FieldPath at = path.Child("path");
@@ -104,10 +106,10 @@ void CheckIngressPath(json::Value entry, const FieldPath& path, FieldErrors& err
     errors.push_back(api::NotSupported(path.Child("pathType"), type,
                                        {"Exact", "ImplementationSpecific", "Prefix"}));
   }
-  CheckBackend(entry["backend"], path.Child("backend"), errors);
+  CheckBackend(entry["backend"], relaxed, path.Child("backend"), errors);
 }
 
-void CheckIngressRule(json::Value rule, const FieldPath& path, FieldErrors& errors) {
+void CheckIngressRule(json::Value rule, bool relaxed, const FieldPath& path, FieldErrors& errors) {
   if (const std::string_view host = rule["host"].AsString(); !host.empty()) {
     if (IsIp(host)) {
       errors.push_back(
@@ -121,21 +123,41 @@ void CheckIngressRule(json::Value rule, const FieldPath& path, FieldErrors& erro
   if (http["paths"].empty()) errors.push_back(api::Required(paths, ""));
   std::size_t index = 0;
   for (const json::Value& entry : http["paths"].elements()) {
-    CheckIngressPath(entry, paths.Index(index++), errors);
+    CheckIngressPath(entry, relaxed, paths.Index(index++), errors);
   }
 }
 
-void CheckIngressSpec(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+bool IsRelaxedName(json::Value backend) {
+  const std::string_view name = backend["service"]["name"].AsString();
+  return api::IsDns1123Label(name).empty() && !api::IsDns1035Label(name).empty();
+}
+
+// Whether a stored ingress leads to a service whose name begins with a digit.
+bool HasRelaxedName(json::Value spec) {
+  if (IsRelaxedName(spec["defaultBackend"])) return true;
+  for (const json::Value& rule : spec["rules"].elements()) {
+    for (const json::Value& entry : rule["http"]["paths"].elements()) {
+      if (IsRelaxedName(entry["backend"])) return true;
+    }
+  }
+  return false;
+}
+
+// `old` is the stored spec that an update replaces, or null.
+void CheckIngressSpec(const Context& ctx, json::Value spec, json::Value old, const FieldPath& path,
+                      FieldErrors& errors) {
+  const bool relaxed =
+      ctx.release->GateEnabled("RelaxedServiceNameValidation") || HasRelaxedName(old);
   if (spec["rules"].empty() && spec["defaultBackend"].is_null()) {
     errors.push_back(
         api::Invalid(path, json::Value(), "either `defaultBackend` or `rules` must be specified"));
   }
   if (!spec["defaultBackend"].is_null()) {
-    CheckBackend(spec["defaultBackend"], path.Child("defaultBackend"), errors);
+    CheckBackend(spec["defaultBackend"], relaxed, path.Child("defaultBackend"), errors);
   }
   std::size_t index = 0;
   for (const json::Value& rule : spec["rules"].elements()) {
-    CheckIngressRule(rule, path.Child("rules").Index(index++), errors);
+    CheckIngressRule(rule, relaxed, path.Child("rules").Index(index++), errors);
   }
   index = 0;
   for (const json::Value& tls : spec["tls"].elements()) {
@@ -155,7 +177,7 @@ void CheckIngressSpec(json::Value spec, const FieldPath& path, FieldErrors& erro
 
 void ValidateIngress(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  CheckIngressSpec(object["spec"], FieldPath("spec"), errors);
+  CheckIngressSpec(ctx, object["spec"], {}, FieldPath("spec"), errors);
   constexpr std::string_view kClass = "kubernetes.io/ingress.class";
   const json::Value annotations = object["metadata"]["annotations"];
   const json::Value name = object["spec"]["ingressClassName"];
@@ -192,7 +214,7 @@ void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value o
     return CheckIngressPoints(object["status"]["loadBalancer"]["ingress"],
                               old["status"]["loadBalancer"]["ingress"], errors);
   }
-  CheckIngressSpec(object["spec"], FieldPath("spec"), errors);
+  CheckIngressSpec(ctx, object["spec"], old["spec"], FieldPath("spec"), errors);
 }
 
 void WarnOfIngress(const Context&, json::Value object, json::Value old,

@@ -76,6 +76,15 @@ class Services final : public DefaultStrategy {
 
   bool ReturnsDeletedObject() const override { return true; }
 
+  // Without the gate a name has to begin with a letter (KEP-5311).
+  std::vector<std::string> CheckName(const Context& ctx, std::string_view name,
+                                     bool is_prefix) const override {
+    if (ctx.release->GateEnabled("RelaxedServiceNameValidation")) {
+      return DefaultStrategy::CheckName(ctx, name, is_prefix);
+    }
+    return api::IsDns1035Label(is_prefix ? api::MaskTrailingDash(name) : name);
+  }
+
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     return InitFamilies(ctx, PairAddresses(ctx, object, {}), {});
