@@ -98,7 +98,9 @@ void CheckExternalName(json::Value spec, const FieldPath& path, FieldErrors& err
   CheckSubdomain(trimmed, path.Child("externalName"), errors);
 }
 
-void CheckTrafficPolicies(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+// `prefers_same`: gate PreferSameTrafficDistribution.
+void CheckTrafficPolicies(json::Value spec, bool prefers_same, const FieldPath& path,
+                          FieldErrors& errors) {
   const std::string_view type = spec["type"].AsString();
   const bool external = type == "NodePort" || type == "LoadBalancer" ||
                         (type == "ClusterIP" && !spec["externalIPs"].empty());
@@ -132,8 +134,12 @@ void CheckTrafficPolicies(json::Value spec, const FieldPath& path, FieldErrors& 
     CheckOneOf(internal, path.Child("internalTrafficPolicy"), {"Cluster", "Local"}, errors);
   }
   if (const json::Value distribution = spec["trafficDistribution"]; !distribution.is_null()) {
-    CheckOneOf(distribution, path.Child("trafficDistribution"),
-               {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
+    if (prefers_same) {
+      CheckOneOf(distribution, path.Child("trafficDistribution"),
+                 {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
+    } else {
+      CheckOneOf(distribution, path.Child("trafficDistribution"), {"PreferClose"}, errors);
+    }
   }
 }
 
@@ -427,7 +433,7 @@ void CheckServiceAddresses(json::Value object, bool reduces_families, FieldError
   CheckFamilies(spec, reduces_families, FieldPath("spec"), errors);
 }
 
-void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckTopologyMode(object["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
@@ -471,7 +477,8 @@ void ValidateService(const Context&, json::Value object, FieldErrors& errors) {
   CheckPorts(spec, path, errors);
   CheckSourceRanges(object, errors);
   CheckLoadBalancer(spec, path, errors);
-  CheckTrafficPolicies(spec, path, errors);
+  CheckTrafficPolicies(spec, ctx.release->GateEnabled("PreferSameTrafficDistribution"), path,
+                       errors);
 }
 
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
