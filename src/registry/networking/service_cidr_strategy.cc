@@ -64,6 +64,32 @@ void ValidateServiceCidrUpdate(const Context& ctx, json::Value object, json::Val
   CheckCidrsChange(ctx, object, old, errors);
 }
 
+// Without the gate ServiceCIDRStatusFieldWiping a client may write the status together with the rest.
+class ServiceCidrs final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
+    return WipesStatus(ctx) ? DefaultStrategy::PrepareForCreate(ctx, object) : object;
+  }
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    if (ctx.subresource.empty() && !WipesStatus(ctx)) return object;
+    return DefaultStrategy::PrepareForUpdate(ctx, object, old);
+  }
+
+  std::vector<std::string_view> ResetFields(const Context& ctx) const override {
+    if (ctx.subresource.empty() && !WipesStatus(ctx)) return {};
+    return DefaultStrategy::ResetFields(ctx);
+  }
+
+ private:
+  static bool WipesStatus(const Context& ctx) {
+    return ctx.release->GateEnabled("ServiceCIDRStatusFieldWiping");
+  }
+};
+
 }  // namespace
 
 void AddServiceCidrStrategy(KindTable& table) {
@@ -71,7 +97,8 @@ void AddServiceCidrStrategy(KindTable& table) {
              .resource = "servicecidrs",
              .validate = &ValidateServiceCidr,
              .validate_update = &ValidateServiceCidrUpdate,
-             .traits = {.status_keeps_metadata = true}});
+             .traits = {.status_keeps_metadata = true},
+             .make = &Make<ServiceCidrs>});
 }
 
 }  // namespace portcullis::registry
