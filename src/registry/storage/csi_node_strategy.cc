@@ -41,15 +41,19 @@ void ValidateCsiNode(const Context&, json::Value object, FieldErrors& errors) {
 }
 
 // No keys and an empty list of them are the same.
-json::Value Lasting(json::Arena& arena, json::Value driver) {
-  driver = json::Without(arena, driver, "allocatable");
+json::Value WithKeys(json::Arena& arena, json::Value driver) {
   return driver["topologyKeys"].empty() ? json::Without(arena, driver, "topologyKeys") : driver;
 }
 
-// What a driver has said of itself may not change, except how many volumes it takes.
+// What a driver has said of itself may not change, except how many volumes it takes (gate
+// MutableCSINodeAllocatableCount).
 void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
   ValidateCsiNode(ctx, object, errors);
+  const bool mutable_count = ctx.release->GateEnabled("MutableCSINodeAllocatableCount");
+  const auto lasting = [&](json::Value driver) {
+    return mutable_count ? json::Without(ctx.arena, driver, "allocatable") : driver;
+  };
   std::unordered_map<std::string_view, std::vector<json::Value>> drivers;  // by name
   for (const json::Value& driver : object["spec"]["drivers"].elements()) {
     drivers[driver["name"].AsString()].push_back(driver);
@@ -58,8 +62,8 @@ void ValidateCsiNodeUpdate(const Context& ctx, json::Value object, json::Value o
     const auto same = drivers.find(before["name"].AsString());
     if (same == drivers.end()) continue;
     for (const json::Value& driver : same->second) {
-      const json::Value now = json::Without(ctx.arena, driver, "allocatable");
-      if (Lasting(ctx.arena, driver) == Lasting(ctx.arena, before)) continue;
+      const json::Value now = lasting(driver);
+      if (WithKeys(ctx.arena, now) == WithKeys(ctx.arena, lasting(before))) continue;
       errors.push_back(api::Invalid(FieldPath("spec", "drivers"),
                                     GoValue(ctx, "io.k8s.api.storage.v1.CSINodeDriver", now),
                                     "field is immutable"));
