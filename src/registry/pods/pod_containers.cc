@@ -256,14 +256,19 @@ void CheckResizePolicy(json::Value policies, std::string_view restart_policy, co
   }
 }
 
-void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& errors) {
+void CheckRestartRules(json::Value rules, bool restarts_all, const FieldPath& path,
+                       FieldErrors& errors) {
   if (rules.size() > 20) {
     errors.push_back(api::TooMany(path, static_cast<int>(rules.size()), 20));
   }
   std::size_t index = 0;
   for (const json::Value& rule : rules.elements()) {
     const FieldPath at = path.Index(index++);
-    CheckOneOf(rule["action"], at.Child("action"), {"Restart", "RestartAllContainers"}, errors);
+    if (restarts_all) {
+      CheckOneOf(rule["action"], at.Child("action"), {"Restart", "RestartAllContainers"}, errors);
+    } else {
+      CheckOneOf(rule["action"], at.Child("action"), {"Restart"}, errors);
+    }
     const json::Value codes = rule["exitCodes"];
     if (codes.is_null()) {
       errors.push_back(api::Required(at.Child("exitCodes"), "must be specified"));
@@ -277,7 +282,8 @@ void CheckRestartRules(json::Value rules, const FieldPath& path, FieldErrors& er
   }
 }
 
-void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldErrors& errors) {
+void CheckRestartPolicy(json::Value container, bool restarts_all, const FieldPath& path,
+                        FieldErrors& errors) {
   const json::Value policy = container["restartPolicy"];
   const json::Value rules = container["restartPolicyRules"];
   if (!policy.is_null()) {
@@ -286,12 +292,24 @@ void CheckRestartPolicy(json::Value container, const FieldPath& path, FieldError
     errors.push_back(api::Required(path.Child("restartPolicy"),
                                    "must specify restartPolicy when restart rules are used"));
   }
-  CheckRestartRules(rules, path.Child("restartPolicyRules"), errors);
+  CheckRestartRules(rules, restarts_all, path.Child("restartPolicyRules"), errors);
 }
 
-// Without a policy nothing else is said of the rules.
-void CheckRestartPolicyOfInit(json::Value container, const FieldPath& path, FieldErrors& errors) {
-  if (!container["restartPolicy"].is_null()) return CheckRestartPolicy(container, path, errors);
+// Without a policy nothing else is said of the rules. A sidecar has rules only where they may restart
+// all containers.
+void CheckRestartPolicyOfInit(json::Value container, bool restarts_all, const FieldPath& path,
+                              FieldErrors& errors) {
+  if (container["restartPolicy"].AsString() == "Always" && !restarts_all) {
+    if (container["restartPolicyRules"].empty()) return;
+    errors.push_back(
+        api::Forbidden(path.Child("restartPolicyRules"),
+                       "restartPolicyRules are not allowed for init containers with restart policy "
+                       "Always"));
+    return;
+  }
+  if (!container["restartPolicy"].is_null()) {
+    return CheckRestartPolicy(container, restarts_all, path, errors);
+  }
   if (container["restartPolicyRules"].empty()) return;
   errors.push_back(api::Required(path.Child("restartPolicy"),
                                  "must specify restartPolicy when restart rules are used"));
@@ -316,7 +334,7 @@ void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& 
                errors);
   }
   CheckContainerPorts(container["ports"], path.Child("ports"), errors);
-  CheckEnv(container["env"], path.Child("env"), errors);
+  CheckEnv(container["env"], path.Child("env"), errors, pod.has_env_files);
   CheckEnvFrom(container["envFrom"], path.Child("envFrom"), errors);
   CheckVolumeMounts(container, pod, path.Child("volumeMounts"), errors);
   CheckVolumeDevices(container, pod, path.Child("volumeDevices"), errors);
@@ -416,7 +434,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
     const std::string_view name = container["name"].AsString();
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
     CheckHooksAndProbes(container, spec["terminationGracePeriodSeconds"], at, errors);
-    CheckRestartPolicy(container, at, errors);
+    CheckRestartPolicy(container, pod.restarts_all, at, errors);
   }
   std::set<std::string> ports;
   index = 0;
@@ -428,7 +446,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
   for (const json::Value& container : spec["initContainers"].elements()) {
     const FieldPath at = init_list.Index(index++);
     CheckCommon(container, pod, at, errors);
-    CheckRestartPolicyOfInit(container, at, errors);
+    CheckRestartPolicyOfInit(container, pod.restarts_all, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!name.empty() && !names.insert(name).second) {
       errors.push_back(api::Duplicate(at.Child("name"), name));

@@ -48,7 +48,8 @@ void CheckFileKeyRef(json::Value selector, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckValueFrom(json::Value variable, const FieldPath& path, FieldErrors& errors) {
+void CheckValueFrom(json::Value variable, bool has_files, const FieldPath& path,
+                    FieldErrors& errors) {
   const json::Value from = variable["valueFrom"];
   if (from.is_null()) return;
   std::size_t sources = 0;
@@ -73,8 +74,8 @@ void CheckValueFrom(json::Value variable, const FieldPath& path, FieldErrors& er
   if (sources == 0) {
     errors.push_back(api::Invalid(
         path, "",
-        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
-        "`fileKeyRef`"));
+        base::StrCat("must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`",
+                     has_files ? ", `secretKeyRef` or `fileKeyRef`" : " or `secretKeyRef`")));
   } else if (!variable["value"].AsString().empty()) {
     errors.push_back(api::Invalid(path, "", "may not be specified when `value` is not empty"));
   } else if (sources > 1) {
@@ -194,7 +195,7 @@ void CheckResourceFieldRef(json::Value selector, bool volume, const FieldPath& p
                                 what, " resource")));
 }
 
-void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors) {
+void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors, bool has_files) {
   std::size_t index = 0;
   for (const json::Value& variable : env.elements()) {
     const FieldPath at = path.Index(index++);
@@ -204,8 +205,19 @@ void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors) {
     } else {
       CheckVariableName(name, at.Child("name"), errors);
     }
-    CheckValueFrom(variable, at.Child("valueFrom"), errors);
+    CheckValueFrom(variable, has_files, at.Child("valueFrom"), errors);
   }
+}
+
+bool HasFileKeyRef(json::Value spec) {
+  for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
+    for (const json::Value& container : spec[list].elements()) {
+      for (const json::Value& variable : container["env"].elements()) {
+        if (!variable["valueFrom"]["fileKeyRef"].is_null()) return true;
+      }
+    }
+  }
+  return false;
 }
 
 void CheckFileKeyRefVolumes(json::Value spec, const FieldPath& path, FieldErrors& errors) {

@@ -29,6 +29,9 @@ struct PodContext {
   json::Value sent;                                 // the spec as the client's text had it, or null
   json::Value old;                                  // the stored spec that it replaces, or null
   bool mounts_selinux = false;                      // gate SELinuxMount
+  bool merges_spread_keys = true;  // MatchLabelKeysInPodTopologySpreadSelectorMerge
+  bool has_env_files = true;       // EnvFiles, or the stored spec uses one
+  bool restarts_all = true;  // RestartAllContainersOnContainerExits, or the stored spec uses it
 };
 
 // pod_validation.cc, pod_update.cc
@@ -73,8 +76,11 @@ void CheckClaimSpec(json::Value spec, const FieldPath& path, FieldErrors& errors
 void CheckAccessModes(json::Value modes, const FieldPath& path, FieldErrors& errors);
 
 // pod_environment.cc
-void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors);
+// `has_files`: the message about missing sources names fileKeyRef.
+void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors, bool has_files = true);
 void CheckEnvFrom(json::Value sources, const FieldPath& path, FieldErrors& errors);
+// Whether a container of the spec has a variable from a file.
+bool HasFileKeyRef(json::Value spec);
 // Variables from files: each names a volume of the pod that is an emptyDir. `spec`: of the pod.
 void CheckFileKeyRefVolumes(json::Value spec, const FieldPath& path, FieldErrors& errors);
 void CheckFieldRef(json::Value selector, bool volume, const FieldPath& path, FieldErrors& errors);
@@ -121,7 +127,7 @@ void CheckAffinity(json::Value affinity, const FieldPath& path, FieldErrors& err
 void CheckNodeSelector(json::Value selector, const FieldPath& path, FieldErrors& errors);
 void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldErrors& errors);
 void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors);
-void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldErrors& errors);
+void CheckTopologySpread(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckSchedulingGates(json::Value gates, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace portcullis::registry

@@ -295,7 +295,31 @@ void CheckTaints(json::Value taints, const FieldPath& path, FieldErrors& errors)
   }
 }
 
-void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldErrors& errors) {
+// matchLabelKeys of a spread constraint where they are not merged into the selector: no key may be
+// in both.
+void CheckSpreadKeys(json::Value constraint, const FieldPath& path, FieldErrors& errors) {
+  const json::Value keys = constraint["matchLabelKeys"];
+  const json::Value selector = constraint["labelSelector"];
+  if (keys.empty()) return;
+  std::set<std::string_view> selected;
+  for (const json::Member& label : selector["matchLabels"].members()) selected.insert(label.name());
+  for (const json::Value& expression : selector["matchExpressions"].elements()) {
+    selected.insert(expression["key"].AsString());
+  }
+  if (selector.is_null()) {
+    errors.push_back(api::Forbidden(path, "must not be specified when labelSelector is not set"));
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string_view key = keys[i].AsString();
+    CheckLabelKey(key, path.Index(i), errors);
+    if (!selected.contains(key)) continue;
+    errors.push_back(
+        api::Invalid(path.Index(i), key, "exists in both matchLabelKeys and labelSelector"));
+  }
+}
+
+void CheckTopologySpread(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value constraints = pod.spec["topologySpreadConstraints"];
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> left;
   for (const json::Value& constraint : constraints.elements()) {
     ++left[{constraint["topologyKey"].AsString(), constraint["whenUnsatisfiable"].AsString()}];
@@ -317,7 +341,11 @@ void CheckTopologySpread(json::Value constraints, const FieldPath& path, FieldEr
                                       base::StrCat("{", key, ", ", action, "}")));
     }
     CheckSpreadPolicies(constraint, at, errors);
-    CheckMatchKeys(constraint, at, errors);
+    if (pod.merges_spread_keys) {
+      CheckMatchKeys(constraint, at, errors);
+    } else {
+      CheckSpreadKeys(constraint, at.Child("matchLabelKeys"), errors);
+    }
     CheckLabelSelector(constraint["labelSelector"], at.Child("labelSelector"), errors);
   }
 }

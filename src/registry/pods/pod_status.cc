@@ -92,7 +92,8 @@ bool AllMayRestart(json::Value spec) {
 void CheckTransitions(const Context& ctx, json::Value now, json::Value before, json::Value spec,
                       FieldErrors& errors) {
   const bool has_rules = ctx.release->GateEnabled("ContainerRestartRules");
-  const bool all = AllMayRestart(spec);
+  const bool all =
+      ctx.release->GateEnabled("RestartAllContainersOnContainerExits") && AllMayRestart(spec);
   for (const StatusList& list : kStatusLists) {
     if (all && list.containers != "ephemeralContainers") continue;
     std::size_t index = 0;

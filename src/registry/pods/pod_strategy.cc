@@ -75,7 +75,14 @@ json::Value WithOwnLabels(json::Arena& arena, json::Value owner, std::string_vie
                     json::With(arena, *selector, "matchExpressions", expressions.Build()));
 }
 
-json::Value ReadAffinityKeys(json::Arena& arena, json::Value spec, json::Value labels) {
+// Whether a new pod's own labels go into the selectors of its spread constraints.
+bool MergesSpreadKeys(const Context& ctx) {
+  return ctx.release->GateEnabled("MatchLabelKeysInPodTopologySpread") &&
+         ctx.release->GateEnabled("MatchLabelKeysInPodTopologySpreadSelectorMerge");
+}
+
+json::Value ReadAffinityKeys(const Context& ctx, json::Value spec, json::Value labels) {
+  json::Arena& arena = ctx.arena;
   const auto read_term = [&](json::Value term) {
     term = WithOwnLabels(arena, term, "matchLabelKeys", "In", labels);
     return WithOwnLabels(arena, term, "mismatchLabelKeys", "NotIn", labels);
@@ -97,7 +104,8 @@ json::Value ReadAffinityKeys(json::Arena& arena, json::Value spec, json::Value l
                            ForEach(arena, affinity[kPreferred], read_weighted));
     }
   }
-  if (const json::Value spread = spec["topologySpreadConstraints"]; !spread.empty()) {
+  const json::Value spread = spec["topologySpreadConstraints"];
+  if (!spread.empty() && MergesSpreadKeys(ctx)) {
     const auto read = [&](json::Value constraint) {
       return WithOwnLabels(arena, constraint, "matchLabelKeys", "In", labels);
     };
@@ -152,7 +160,7 @@ class Pods final : public DefaultStrategy {
     object = json::Without(arena, object, "status");
     object = json::With(arena, object, "status", FirstStatus(ctx, object, qos));
     object = json::With(arena, object, "spec",
-                        ReadAffinityKeys(arena, object["spec"], object["metadata"]["labels"]));
+                        ReadAffinityKeys(ctx, object["spec"], object["metadata"]["labels"]));
     return ReadAppArmorAnnotations(arena, object, ctx.warnings);
   }
 

@@ -202,6 +202,18 @@ json::Value SentSpec(json::Value sent, bool is_pod) {
   return (job.is_object() ? job : sent)["spec"]["template"]["spec"];
 }
 
+// Whether a container has a rule that restarts all of them.
+bool RestartsAll(json::Value spec) {
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    for (const json::Value& container : spec[list].elements()) {
+      for (const json::Value& rule : container["restartPolicyRules"].elements()) {
+        if (rule["action"].AsString() == "RestartAllContainers") return true;
+      }
+    }
+  }
+  return false;
+}
+
 // `old` is the spec that an update replaces; `metadata` is the pod's, null for a template.
 void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Value metadata,
                const FieldPath& path, FieldErrors& errors) {
@@ -215,6 +227,11 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   pod.sent = SentSpec(ctx.sent, pod.is_pod);
   pod.old = old;
   pod.mounts_selinux = ctx.release->GateEnabled("SELinuxMount");
+  pod.merges_spread_keys =
+      ctx.release->GateEnabled("MatchLabelKeysInPodTopologySpreadSelectorMerge");
+  pod.restarts_all =
+      ctx.release->GateEnabled("RestartAllContainersOnContainerExits") || RestartsAll(old);
+  pod.has_env_files = ctx.release->GateEnabled("EnvFiles") || HasFileKeyRef(old);
   for (const json::Value& claim : spec["resourceClaims"].elements()) {
     if (const std::string_view name = claim["name"].AsString(); !name.empty()) {
       pod.claims.insert(name);
@@ -238,8 +255,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
                api::IsQualifiedName(type), errors);
   }
   CheckSchedulingGates(spec["schedulingGates"], path.Child("schedulingGates"), errors);
-  CheckTopologySpread(spec["topologySpreadConstraints"], path.Child("topologySpreadConstraints"),
-                      errors);
+  CheckTopologySpread(pod, path.Child("topologySpreadConstraints"), errors);
   CheckHostProcess(pod, path, errors);
   CheckHostUsers(spec, path, errors);
   CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
