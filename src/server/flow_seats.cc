@@ -140,7 +140,8 @@ class FlowSeats final : public Seats {
     const RequestInfo& info = call->info;
     const auto seat = std::make_shared<FlowSeat>(flow_control_, away_count_, receiver, *call);
     call->seat = seat;
-    const bool lists = info.verb == "list" || info.verb == "watch";
+    const bool lists = info.verb == "list" ||
+                       (info.verb == "watch" && call->env.release->GateEnabled("WatchList"));
     const ListFacts list = lists ? ReadList(info.query) : ListFacts();
     Verdict verdict = Verdict::kRejected;
     {

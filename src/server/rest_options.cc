@@ -234,19 +234,25 @@ base::Status CheckSelectors(const ListOptions& options) {
   return base::OkStatus();
 }
 
-// apimachinery, internalversion/validation.
-void CheckWatchOptions(const ListOptions& options, api::FieldErrors& errors) {
+// apimachinery, internalversion/validation. `watch_list`: gate WatchList.
+void CheckWatchOptions(const ListOptions& options, bool watch_list, api::FieldErrors& errors) {
   const api::FieldPath path("resourceVersionMatch");
   const std::string& match = options.resource_version_match;
   if (options.send_initial_events && match != "NotOlderThan") {
     errors.push_back(api::Forbidden(
         path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
+  if (options.send_initial_events && !watch_list) {
+    errors.push_back(api::Forbidden(
+        api::FieldPath("sendInitialEvents"),
+        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"));
+  }
   if (match.empty()) {
     // Kubernetes lets an old watch begin with what there is by setting both parameters itself.
     const std::string& version = options.resource_version;
     const bool from_start = version.empty() || version == "0";
-    if (!options.send_initial_events && from_start && !options.continue_token.empty()) {
+    const bool fills_in = watch_list && !options.send_initial_events && from_start;
+    if (fills_in && !options.continue_token.empty()) {
       errors.push_back(
           api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
     }
@@ -311,7 +317,7 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
 
   api::FieldErrors errors;
   if (options.watch) {
-    CheckWatchOptions(options, errors);
+    CheckWatchOptions(options, call.env.release->GateEnabled("WatchList"), errors);
   } else {
     CheckPlainListOptions(options, errors);
   }
