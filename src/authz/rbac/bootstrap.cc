@@ -27,10 +27,19 @@ Words Pieces(std::string_view text, char separator) {
   return out;
 }
 
+// Takes "GATE?" off the front of a word. False if the gate is off.
+bool TakeGate(std::string_view& word, const GateEnabled& gate_enabled) {
+  const auto parts = base::Cut(word, "?");
+  if (!parts || parts->first.find(' ') != std::string_view::npos) return true;
+  word = parts->second;
+  return !gate_enabled || gate_enabled(parts->first);
+}
+
 // A list in the data, its shorthands spelled out, in alphabetical order as Kubernetes stores it.
-std::vector<std::string> List(std::string_view text) {
+std::vector<std::string> List(std::string_view text, const GateEnabled& gate_enabled) {
   std::vector<std::string> out;
   for (std::string_view word : Pieces(text, ',')) {
+    if (!TakeGate(word, gate_enabled)) continue;
     if (word == "read") {
       out.insert(out.end(), {"get", "list", "watch"});
     } else if (word == "write") {
@@ -43,37 +52,39 @@ std::vector<std::string> List(std::string_view text) {
   return out;
 }
 
-PolicyRule RuleOf(std::string_view line) {
+PolicyRule RuleOf(std::string_view line, const GateEnabled& gate_enabled) {
   PolicyRule rule;
   if (line == "events") {
     return {{"create", "patch", "update"}, {"", "events.k8s.io"}, {"events"}, {}, {}};
   }
   const std::vector<std::string_view> parts = base::Split(line, '|');
-  rule.verbs = List(parts[2]);
+  rule.verbs = List(parts[2], gate_enabled);
   if (base::Trim(parts[0]) == "url") {
-    rule.non_resource_urls = List(parts[1]);
+    rule.non_resource_urls = List(parts[1], gate_enabled);
     return rule;
   }
-  rule.api_groups = List(parts[0]);
-  rule.resources = List(parts[1]);
-  if (parts.size() > 3) rule.resource_names = List(parts[3]);
+  rule.api_groups = List(parts[0], gate_enabled);
+  rule.resources = List(parts[1], gate_enabled);
+  if (parts.size() > 3) rule.resource_names = List(parts[3], gate_enabled);
   return rule;
 }
 
 class Builder {
  public:
-  explicit Builder(json::Arena& arena) : arena_(arena) {}
+  Builder(json::Arena& arena, const GateEnabled& gate_enabled)
+      : arena_(arena), gate_enabled_(gate_enabled) {}
 
   std::vector<BootstrapObject> Build() {
     for (std::string_view line : base::Split(kBootstrapPolicy, '\n')) {
       const bool is_rule = line.starts_with("  ");
       if (line = base::Trim(line); line.empty()) continue;
       if (is_rule) {
-        rules_.push_back(RuleOf(line));
+        if (TakeGate(line, gate_enabled_)) rules_.push_back(RuleOf(line, gate_enabled_));
         continue;
       }
       FinishRole();
-      const Words words = Pieces(line, ' ');
+      Words words = Pieces(line, ' ');
+      if (!TakeGate(words[1], gate_enabled_)) continue;
       if (words[0] == "bind") {
         Bind(words);
       } else {
@@ -114,7 +125,7 @@ class Builder {
   }
 
   void FinishRole() {
-    if (role_.empty()) return;
+    if (role_.empty()) return rules_.clear();  // those of a role that is off
     const bool controller = role_[0] == "controller";
     const std::string name =
         controller ? base::StrCat("system:controller:", role_[1]) : std::string(role_[1]);
@@ -182,6 +193,7 @@ class Builder {
   }
 
   json::Arena& arena_;
+  const GateEnabled& gate_enabled_;
   Words role_;
   std::vector<PolicyRule> rules_;
   std::vector<BootstrapObject> objects_;
@@ -211,7 +223,9 @@ json::Value AddMissingSubjects(json::Arena& arena, json::Value existing, json::V
 
 }  // namespace
 
-std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena) { return Builder(arena).Build(); }
+std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena, const GateEnabled& gate_enabled) {
+  return Builder(arena, gate_enabled).Build();
+}
 
 json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted) {
   const json::Value metadata = existing["metadata"];

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -21,8 +22,12 @@ struct BootstrapObject {
   json::Value object;  // without uid and creationTimestamp
 };
 
+// Whether a feature gate is on. Empty: those that are on by default in v1.36.
+using GateEnabled = std::function<bool(std::string_view gate)>;
+
 // In the order in which they are to be written; values live in `arena`.
-std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena);
+std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena,
+                                              const GateEnabled& gate_enabled = {});
 
 // What an existing role or binding lacks of the bootstrap one is added (kube-apiserver's
 // reconciliation at start), unless it is annotated

@@ -7,8 +7,7 @@
 //   role NAME [to=AGGREGATE] [from=AGGREGATE]     a ClusterRole; to: its label, from: its selector
 //   role NAME in=NAMESPACE                        a Role
 //   controller NAME                               a ClusterRole system:controller:NAME, bound to
-//   the
-//                                                 service account NAME of kube-system
+//                                                 the service account NAME of kube-system
 //   GROUPS | RESOURCES | VERBS [| NAMES]          a rule; lists by comma; "core": the empty group;
 //                                                 verbs: read = get list watch, write = create
 //                                                 delete deletecollection patch update
@@ -17,6 +16,8 @@
 //   bind ROLE SUBJECT…                            a binding of ROLE with its name;
 //   bind ROLE in=NAMESPACE [as=NAME] SUBJECT…     a RoleBinding of a Role; subjects are user:NAME,
 //                                                 group:NAME, sa:NAMESPACE/NAME
+//   GATE?…                                        before a line, the name of a role or an element
+//                                                 of a list: only where the feature gate is on
 //
 // Left out: roles behind feature gates that are off by default, and those of cloud providers.
 
@@ -50,7 +51,7 @@ role system:aggregate-to-edit to=edit
   policy | poddisruptionbudgets | write
   networking.k8s.io | ingresses,networkpolicies | write
   coordination.k8s.io | leases | read,write
-  resource.k8s.io | resourceclaims,resourceclaimtemplates | write
+  DynamicResourceAllocation?resource.k8s.io | resourceclaims,resourceclaimtemplates | write
 role system:aggregate-to-view to=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
   core | bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
@@ -63,7 +64,7 @@ role system:aggregate-to-view to=view
   extensions | daemonsets,daemonsets/status,deployments,deployments/scale,deployments/status,ingresses,ingresses/status,networkpolicies,replicasets,replicasets/scale,replicasets/status,replicationcontrollers/scale | read
   policy | poddisruptionbudgets,poddisruptionbudgets/status | read
   networking.k8s.io | ingresses,ingresses/status,networkpolicies | read
-  resource.k8s.io | resourceclaims,resourceclaims/status,resourceclaimtemplates | read
+  DynamicResourceAllocation?resource.k8s.io | resourceclaims,resourceclaims/status,resourceclaimtemplates | read
 
 role system:auth-delegator
   authentication.k8s.io | tokenreviews | create
@@ -125,20 +126,20 @@ role system:kube-scheduler
   core | namespaces | read
   storage.k8s.io | csidrivers | read
   storage.k8s.io | csistoragecapacities | read
-  resource.k8s.io | deviceclasses | read
-  resource.k8s.io | resourceclaims | get,list,patch,update,watch
-  resource.k8s.io | resourceclaims/status | get,list,patch,update,watch
-  core | pods/finalizers | update
-  resource.k8s.io | resourceslices | read
-  resource.k8s.io | resourceclaims | create,delete
-  resource.k8s.io | resourceclaims/binding | patch,update
+  DynamicResourceAllocation?resource.k8s.io | deviceclasses | read
+  DynamicResourceAllocation?resource.k8s.io | resourceclaims | get,list,patch,update,watch
+  DynamicResourceAllocation?resource.k8s.io | resourceclaims/status | get,list,patch,update,watch
+  DynamicResourceAllocation?core | pods/finalizers | update
+  DynamicResourceAllocation?resource.k8s.io | resourceslices | read
+  DRAExtendedResource?resource.k8s.io | resourceclaims | create,delete
+  DRAResourceClaimGranularStatusAuthorization?resource.k8s.io | resourceclaims/binding | patch,update
 role system:kubelet-api-admin
   core | nodes | read
   core | nodes | proxy
   core | nodes/log,nodes/metrics,nodes/proxy,nodes/stats | *
-  core | nodes/configz,nodes/healthz,nodes/pods | *
+  KubeletFineGrainedAuthz?core | nodes/configz,nodes/healthz,nodes/pods | *
 role system:monitoring
-  url | /flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,/statusz | get
+  url | ComponentFlagz?/flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,ComponentStatusz?/statusz | get
   core | nodes/metrics | get
 role system:node
   authentication.k8s.io | tokenreviews | create
@@ -163,9 +164,9 @@ role system:node
   storage.k8s.io | csidrivers | read
   storage.k8s.io | csinodes | create,delete,get,patch,update
   node.k8s.io | runtimeclasses | read
-  resource.k8s.io | resourceclaims | get
-  resource.k8s.io | resourceslices | deletecollection
-  core | serviceaccounts | get
+  DynamicResourceAllocation?resource.k8s.io | resourceclaims | get
+  DynamicResourceAllocation?resource.k8s.io | resourceslices | deletecollection
+  KubeletServiceAccountTokenForCredentialProviders?core | serviceaccounts | get
 role system:node-bootstrapper
   certificates.k8s.io | certificatesigningrequests | create,get,list,watch
 role system:node-problem-detector
@@ -176,7 +177,7 @@ role system:node-proxier
   core | endpoints,services | list,watch
   core | nodes | read
   events
-  networking.k8s.io | servicecidrs | list,watch
+  MultiCIDRServiceAllocator?networking.k8s.io | servicecidrs | list,watch
   discovery.k8s.io | endpointslices | list,watch
 role system:persistent-volume-provisioner
   core | persistentvolumes | create,delete,get,list,watch
@@ -234,7 +235,7 @@ controller deployment-controller
   apps,extensions | replicasets | create,delete,get,list,patch,update,watch
   core | pods | get,list,update,watch
   events
-controller device-taint-eviction-controller
+controller DRADeviceTaints?device-taint-eviction-controller
   core | pods | delete,get,list,watch
   core | pods/status | patch,update
   resource.k8s.io | resourceclaims | read
@@ -342,14 +343,14 @@ controller replication-controller
   core | replicationcontrollers/finalizers | update
   core | pods | create,delete,list,patch,watch
   events
-controller resource-claim-controller
+controller DynamicResourceAllocation?resource-claim-controller
   core | pods | read
   core | pods/finalizers | update
   resource.k8s.io | resourceclaims | create,delete,get,list,watch
   resource.k8s.io | resourceclaims,resourceclaims/status | patch,update
   core | pods/status | patch,update
   events
-  resource.k8s.io | resourceclaims/binding | patch,update
+  DRAResourceClaimGranularStatusAuthorization?resource.k8s.io | resourceclaims/binding | patch,update
 controller resourcequota-controller
   * | * | list,watch
   core | resourcequotas/status | update
@@ -361,7 +362,7 @@ controller route-controller
   core | nodes | list,watch
   core | nodes/status | patch
   events
-controller selinux-warning-controller
+controller SELinuxChangePolicy?selinux-warning-controller
   events
   core | persistentvolumes | read
   core | persistentvolumeclaims | read
@@ -370,7 +371,7 @@ controller selinux-warning-controller
 controller service-account-controller
   core | serviceaccounts | create
   events
-controller service-cidrs-controller
+controller MultiCIDRServiceAllocator?service-cidrs-controller
   networking.k8s.io | servicecidrs | get,list,patch,update,watch
   networking.k8s.io | servicecidrs/finalizers | patch,update
   networking.k8s.io | servicecidrs/status | patch,update
@@ -402,7 +403,7 @@ controller validatingadmissionpolicy-status-controller
   admissionregistration.k8s.io | validatingadmissionpolicies | read
   admissionregistration.k8s.io | validatingadmissionpolicies/status | get,patch,update
   events
-controller volumeattributesclass-protection-controller
+controller VolumeAttributesClass?volumeattributesclass-protection-controller
   core | persistentvolumeclaims | read
   core | persistentvolumes | read
   storage.k8s.io | volumeattributesclasses | get,list,update,watch

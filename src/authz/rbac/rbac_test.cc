@@ -166,6 +166,26 @@ TEST_F(RbacTest, AggregatedRolesAreInForceAtOnce) {
   EXPECT_FALSE(stored.authorizer->Authorize(a).allowed());
 }
 
+TEST_F(RbacTest, BootstrapRolesFollowTheFeatureGates) {
+  json::Arena arena;
+  const auto rules_without = [&](std::string_view off, std::string_view role) {
+    for (const BootstrapObject& object :
+         BootstrapObjects(arena, [&](std::string_view gate) { return gate != off; })) {
+      if (object.name == role) return json::ToString(object.object["rules"]);
+    }
+    return std::string("no role");
+  };
+  constexpr std::string_view kCidrs = "system:controller:service-cidrs-controller";
+  EXPECT_NE(rules_without("", kCidrs), "no role");
+  EXPECT_EQ(rules_without("MultiCIDRServiceAllocator", kCidrs), "no role");
+  EXPECT_NE(rules_without("", "system:node-proxier").find("servicecidrs"), std::string::npos);
+  EXPECT_EQ(rules_without("MultiCIDRServiceAllocator", "system:node-proxier").find("servicecidrs"),
+            std::string::npos);
+  EXPECT_EQ(rules_without("ComponentFlagz", "system:monitoring").find("flagz"), std::string::npos);
+  EXPECT_NE(rules_without("ComponentFlagz", "system:monitoring").find("statusz"),
+            std::string::npos);
+}
+
 TEST_F(RbacTest, ReconcileAddsOnlyWhatIsMissing) {
   json::Arena arena;
   BootstrapObject wanted;

@@ -127,20 +127,26 @@ base::Status EnsureRole(const World& world, json::Arena& arena,
 // RBAC's objects, and a job for each.
 class Roles {
  public:
+  explicit Roles(const World& world)
+      : world_(world), objects_(authz::rbac::BootstrapObjects(arena_, [&](std::string_view gate) {
+          return world.release->GateEnabled(gate);
+        })) {}
+
   // REQUIRES: this outlives the jobs.
-  void AddJobs(const World& world, std::vector<std::function<base::Status()>>& jobs) const {
+  void AddJobs(std::vector<std::function<base::Status()>>& jobs) const {
     for (const authz::rbac::BootstrapObject& role : objects_) {
-      jobs.emplace_back([&world, &role]() -> base::Status {
+      jobs.emplace_back([this, &role]() -> base::Status {
         json::Arena own;
-        const base::Status status = EnsureRole(world, own, role);
+        const base::Status status = EnsureRole(world_, own, role);
         return status.ok() ? status : status.Annotate(role.name);
       });
     }
   }
 
  private:
+  const World& world_;
   json::Arena arena_;
-  const std::vector<authz::rbac::BootstrapObject> objects_ = authz::rbac::BootstrapObjects(arena_);
+  const std::vector<authz::rbac::BootstrapObject> objects_;
 };
 
 // Many writers at a time share the store's commits; one after the other would wait for the disk
@@ -202,15 +208,15 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   });
   jobs.emplace_back([&] { return EnsureAuthenticationFacts(world, facts); });
   jobs.emplace_back([&] { return EnsureTokenTracking(world); });
-  const Roles roles;
-  if (facts.roles) roles.AddJobs(world, jobs);
+  const Roles roles(world);
+  if (facts.roles) roles.AddJobs(jobs);
   return RunTogether(jobs, facts.writers);
 }
 
 base::Status MakeBootRoles(const World& world, std::size_t writers) {
   std::vector<std::function<base::Status()>> jobs;
-  const Roles roles;
-  roles.AddJobs(world, jobs);
+  const Roles roles(world);
+  roles.AddJobs(jobs);
   return RunTogether(jobs, writers);
 }
 
