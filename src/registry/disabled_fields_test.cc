@@ -136,6 +136,16 @@ TEST_F(DisabledFields, StatusesFollowTheGates) {
   EXPECT_EQ(Status("apps", "replicasets", kNew, kNew), kNew);
 }
 
+TEST_F(DisabledFields, DevicesFollowTheGates) {
+  constexpr std::string_view kSlice =
+      R"({"spec":{"devices":[{"name":"d","capacity":{"memory":{"value":"1","requestPolicy":{}}},)"
+      R"("taints":[{"key":"k"}],"allNodes":true}],"perDeviceNodeSelection":true}})";
+  EXPECT_EQ(Created("resource.k8s.io", "resourceslices", kSlice), kSlice);
+  version_ = "1.35";
+  EXPECT_EQ(Created("resource.k8s.io", "resourceslices", kSlice),
+            R"({"spec":{"devices":[{"name":"d","capacity":{"memory":{"value":"1"}}}]}})");
+}
+
 TEST_F(DisabledFields, KindsHaveTheirOwn) {
   EXPECT_EQ(
       Created(

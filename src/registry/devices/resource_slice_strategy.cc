@@ -313,6 +313,18 @@ void ValidateSlice(const Context& ctx, json::Value object, FieldErrors& errors) 
 
 constexpr DisabledField kDisabledOfSlices[] = {
     {"DRANodeAllocatableResources", "spec.devices[].nodeAllocatableResourceMappings"},
+    {"DRADeviceTaints", "spec.devices[].taints"},
+    {"DRAPartitionableDevices", "spec.sharedCounters"},
+    {"DRAPartitionableDevices", "spec.perDeviceNodeSelection"},
+    {"DRAPartitionableDevices", "spec.devices[].consumesCounters"},
+    {"DRAPartitionableDevices", "spec.devices[].nodeName"},
+    {"DRAPartitionableDevices", "spec.devices[].nodeSelector"},
+    {"DRAPartitionableDevices", "spec.devices[].allNodes"},
+    {"DRADeviceBindingConditions", "spec.devices[].bindingConditions"},
+    {"DRADeviceBindingConditions", "spec.devices[].bindingFailureConditions"},
+    {"DRADeviceBindingConditions", "spec.devices[].bindsToNode"},
+    {"DRAConsumableCapacity", "spec.devices[].allowMultipleAllocations"},
+    {"DRAConsumableCapacity", "spec.devices[].capacity{}.requestPolicy"},
     {"DRAListTypeAttributes", "spec.devices[].attributes{}.bools"},
     {"DRAListTypeAttributes", "spec.devices[].attributes{}.ints"},
     {"DRAListTypeAttributes", "spec.devices[].attributes{}.strings"},
