@@ -146,6 +146,20 @@ TEST_F(DisabledFields, DevicesFollowTheGates) {
             R"({"spec":{"devices":[{"name":"d","capacity":{"memory":{"value":"1"}}}]}})");
 }
 
+TEST_F(DisabledFields, ClaimsOfDevicesFollowTheGates) {
+  constexpr std::string_view kSpec =
+      R"({"spec":{"devices":{"constraints":[{"distinctAttribute":"a"}],"requests":[)"
+      R"({"exactly":{"count":1,"tolerations":[{}]}},{"firstAvailable":[{"capacity":{}}]}]}}})";
+  constexpr std::string_view kLeft = R"({"spec":{"devices":{"constraints":[{}],"requests":[)"
+                                     R"({"exactly":{"count":1}},{"firstAvailable":[{}]}]}}})";
+  EXPECT_EQ(Created("resource.k8s.io", "resourceclaims", kSpec), kSpec);
+  version_ = "1.35";
+  EXPECT_EQ(Created("resource.k8s.io", "resourceclaims", kSpec), kLeft);
+  EXPECT_EQ(Created("resource.k8s.io", "resourceclaimtemplates",
+                    R"({"spec":)" + std::string(kSpec) + "}"),
+            R"({"spec":)" + std::string(kLeft) + "}");
+}
+
 TEST_F(DisabledFields, KindsHaveTheirOwn) {
   EXPECT_EQ(
       Created(

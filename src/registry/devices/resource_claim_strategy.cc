@@ -74,6 +74,15 @@ void ValidateClaimUpdate(const Context& ctx, json::Value object, json::Value old
                  {object["spec"], old["spec"], ctx.sent["spec"]}, FieldPath("spec"), errors);
 }
 
+constexpr DisabledField kDisabledOfClaims[] = {
+    {"DRAPrioritizedList", "spec.devices.requests[].firstAvailable"},
+    {"DRADeviceTaints", "spec.devices.requests[].exactly.tolerations"},
+    {"DRADeviceTaints", "spec.devices.requests[].firstAvailable[].tolerations"},
+    {"DRAAdminAccess", "spec.devices.requests[].exactly.adminAccess"},
+    {"DRAConsumableCapacity", "spec.devices.constraints[].distinctAttribute"},
+    {"DRAConsumableCapacity", "spec.devices.requests[].exactly.capacity"},
+    {"DRAConsumableCapacity", "spec.devices.requests[].firstAvailable[].capacity"}};
+
 }  // namespace
 
 void AddResourceClaimStrategy(KindTable& table) {
@@ -83,7 +92,8 @@ void AddResourceClaimStrategy(KindTable& table) {
              .validate_update = &ValidateClaimUpdate,
              .judged_in = "v1",
              .traits = {.returns_deleted = true, .status_keeps_metadata = true},
-             .metadata = {.update = "FU"}});
+             .metadata = {.update = "FU"},
+             .disabled = kDisabledOfClaims});
 }
 
 }  // namespace portcullis::registry

@@ -27,6 +27,15 @@ void ValidateTemplateUpdate(const Context& ctx, json::Value object, json::Value 
                  {object["spec"], old["spec"], ctx.sent["spec"]}, FieldPath("spec"), errors);
 }
 
+constexpr DisabledField kDisabledOfTemplates[] = {
+    {"DRAPrioritizedList", "spec.spec.devices.requests[].firstAvailable"},
+    {"DRADeviceTaints", "spec.spec.devices.requests[].exactly.tolerations"},
+    {"DRADeviceTaints", "spec.spec.devices.requests[].firstAvailable[].tolerations"},
+    {"DRAAdminAccess", "spec.spec.devices.requests[].exactly.adminAccess"},
+    {"DRAConsumableCapacity", "spec.spec.devices.constraints[].distinctAttribute"},
+    {"DRAConsumableCapacity", "spec.spec.devices.requests[].exactly.capacity"},
+    {"DRAConsumableCapacity", "spec.spec.devices.requests[].firstAvailable[].capacity"}};
+
 }  // namespace
 
 void AddResourceClaimTemplateStrategy(KindTable& table) {
@@ -37,7 +46,8 @@ void AddResourceClaimTemplateStrategy(KindTable& table) {
              .validate_update = &ValidateTemplateUpdate,
              .judged_in = "v1",
              .traits = {.returns_deleted = true},
-             .metadata = {.update = "FU"}});
+             .metadata = {.update = "FU"},
+             .disabled = kDisabledOfTemplates});
 }
 
 }  // namespace portcullis::registry
