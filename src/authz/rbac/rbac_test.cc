@@ -39,15 +39,16 @@ class RbacTest : public ::testing::Test {
       ASSERT_TRUE(made.ok()) << made.status().message();
     }
   }
+  // `resource` may be "pods/log".
   Decision Ask(const api::UserInfo& user, std::string_view verb, std::string_view group,
-               std::string_view resource, std::string_view ns = {}, std::string_view name = {},
-               std::string_view subresource = {}) {
+               std::string_view resource, std::string_view ns = {}, std::string_view name = {}) {
+    const auto parts = base::Cut(resource, "/");
     Attributes a;
     a.user = &user;
     a.verb = verb;
     a.group = group;
-    a.resource = resource;
-    a.subresource = subresource;
+    a.resource = parts ? parts->first : resource;
+    if (parts) a.subresource = parts->second;
     a.ns = ns;
     a.name = name;
     return assembled_.authorizer->Authorize(a);
@@ -69,7 +70,7 @@ TEST_F(RbacTest, AWriteIsInForceWhenItReturns) {
   EXPECT_EQ(decision.reason, R"(RBAC: allowed by RoleBinding "b/n" of Role "r" to User "joe")");
   EXPECT_FALSE(Ask(joe_, "get", "", "pods", "other").allowed());
   EXPECT_FALSE(Ask(joe_, "get", "", "pods").allowed());
-  EXPECT_FALSE(Ask(joe_, "get", "", "pods", "n", "p", "log").allowed());
+  EXPECT_FALSE(Ask(joe_, "get", "", "pods/log", "n", "p").allowed());
   ASSERT_TRUE(store_->Delete({kGroup, "rolebindings", "n", "b"}, {}).ok());
   EXPECT_FALSE(Ask(joe_, "get", "", "pods", "n").allowed());
 }
@@ -100,7 +101,7 @@ TEST_F(RbacTest, BindsServiceAccountsAndGroups) {
       R"("roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"Group","name":"devs"}])");
 
   const api::UserInfo account{"system:serviceaccount:n:a", "", {}, {}};
-  EXPECT_EQ(Ask(account, "update", "apps", "deployments", "n", "s", "scale").reason,
+  EXPECT_EQ(Ask(account, "update", "apps", "deployments/scale", "n", "s").reason,
             R"(RBAC: allowed by RoleBinding "sa/n" of ClusterRole "r" to ServiceAccount "a/n")");
   EXPECT_FALSE(Ask(account, "get", "", "secrets", "n", "other").allowed());
   const api::UserInfo dev{"d", "", {"devs"}, {}};
@@ -127,7 +128,7 @@ TEST_F(RbacTest, BootstrapRolesAllowWhatTheyShould) {
   const api::UserInfo master{"m", "", {"system:masters"}, {}};
   EXPECT_TRUE(Ask(master, "delete", "x", "y").allowed());
   const api::UserInfo scheduler{"system:kube-scheduler", "", {}, {}};
-  EXPECT_TRUE(Ask(scheduler, "create", "", "pods", "n", "p", "binding").allowed());
+  EXPECT_TRUE(Ask(scheduler, "create", "", "pods/binding", "n", "p").allowed());
   const api::UserInfo gc{"system:serviceaccount:kube-system:generic-garbage-collector", "", {}, {}};
   EXPECT_TRUE(Ask(gc, "delete", "apps", "deployments", "n", "d").allowed());
 }
