@@ -26,7 +26,7 @@ bool SendsEmpty(const Context& ctx, json::Value object) {
 
 }  // namespace
 
-DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind) {}
+DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind), disabled_(kind.disabled) {}
 
 const Traits& DefaultStrategy::traits() const { return kind_.traits; }
 bool DefaultStrategy::ReturnsDeletedObject() const { return traits().returns_deleted; }
@@ -38,7 +38,7 @@ json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value obj
   if (!kind_.pod_spec.empty()) {
     object = WithoutDisabledFieldsOfPods(ctx, kind_.pod_spec, object, old);
   }
-  return WithoutDisabledFields(ctx, kind_.disabled, {}, object, old);
+  return disabled_.Drop(ctx, {}, object, old);
 }
 
 json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value object) const {
@@ -72,7 +72,7 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
   if (ctx.subresource == "status") {
-    return WithoutDisabledFields(ctx, kind_.disabled, {}, StatusOf(ctx, object, old), old);
+    return disabled_.Drop(ctx, {}, StatusOf(ctx, object, old), old);
   }
   const json::Value whole = object;
   object = WithoutDisabled(ctx, object, old);

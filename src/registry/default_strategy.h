@@ -4,6 +4,7 @@
 // kinds derive from it and call it for the common part.
 #pragma once
 
+#include "registry/disabled_fields.h"
 #include "registry/strategy.h"
 
 namespace portcullis::registry {
@@ -73,6 +74,7 @@ class DefaultStrategy : public Strategy {
   json::Value Judged(const Context& ctx, json::Value object) const;
 
   const Kind& kind_;
+  const DisabledFields disabled_;
 };
 
 }  // namespace portcullis::registry

@@ -17,7 +17,7 @@
 namespace portcullis::registry {
 namespace {
 
-class DisabledFields : public testing::Test {
+class DisabledFieldsTest : public testing::Test {
  protected:
   json::Value Parse(std::string_view text) {
     auto value = json::Parse(arena_, text);
@@ -62,23 +62,23 @@ class DisabledFields : public testing::Test {
 constexpr std::string_view kProjected =
     R"({"spec":{"volumes":[{"projected":{"sources":[{"podCertificate":{}},{"clusterTrustBundle":{"path":"p"}}]}}]}})";
 
-TEST_F(DisabledFields, SourcesOfProjectedVolumesAreEmptied) {
+TEST_F(DisabledFieldsTest, SourcesOfProjectedVolumesAreEmptied) {
   EXPECT_EQ(Created("", "pods", kProjected),
             R"({"spec":{"volumes":[{"projected":{"sources":[{},{}]}}]}})");
 }
 
-TEST_F(DisabledFields, AGateThatIsTurnedOnKeepsItsField) {
+TEST_F(DisabledFieldsTest, AGateThatIsTurnedOnKeepsItsField) {
   gates_ = {{"ClusterTrustBundleProjection", true}, {"PodCertificateRequest", false}};
   EXPECT_EQ(
       Created("", "pods", kProjected),
       R"({"spec":{"volumes":[{"projected":{"sources":[{},{"clusterTrustBundle":{"path":"p"}}]}}]}})");
 }
 
-TEST_F(DisabledFields, WhatIsStoredStays) {
+TEST_F(DisabledFieldsTest, WhatIsStoredStays) {
   EXPECT_EQ(Prepared("", "pods", kProjected, kProjected), kProjected);
 }
 
-TEST_F(DisabledFields, ALifecycleWithNothingElseGoesWithItsStopSignal) {
+TEST_F(DisabledFieldsTest, ALifecycleWithNothingElseGoesWithItsStopSignal) {
   EXPECT_EQ(
       Created(
           "apps", "deployments",
@@ -87,7 +87,7 @@ TEST_F(DisabledFields, ALifecycleWithNothingElseGoesWithItsStopSignal) {
       R"({"spec":{"template":{"spec":{"containers":[{}],"initContainers":[{"lifecycle":{"preStop":{}}}]}}}})");
 }
 
-TEST_F(DisabledFields, AnOlderReleaseDropsWhatItsGatesDoNotKnow) {
+TEST_F(DisabledFieldsTest, AnOlderReleaseDropsWhatItsGatesDoNotKnow) {
   constexpr std::string_view kPod =
       R"({"spec":{"containers":[{"env":[{"valueFrom":{"fileKeyRef":{"key":"k"}}}],"name":"c",)"
       R"("restartPolicy":"Never","restartPolicyRules":[{"action":"Restart"}]}],)"
@@ -99,7 +99,7 @@ TEST_F(DisabledFields, AnOlderReleaseDropsWhatItsGatesDoNotKnow) {
             R"({"spec":{"containers":[{"env":[{"valueFrom":{}}],"name":"c"}]}})");
 }
 
-TEST_F(DisabledFields, AnInitContainerKeepsThePolicyThatMakesItASidecar) {
+TEST_F(DisabledFieldsTest, AnInitContainerKeepsThePolicyThatMakesItASidecar) {
   version_ = "1.33";
   EXPECT_EQ(Created("apps", "deployments",
                     R"({"spec":{"template":{"spec":{"initContainers":[{"restartPolicy":"Always"},)"
@@ -107,7 +107,7 @@ TEST_F(DisabledFields, AnInitContainerKeepsThePolicyThatMakesItASidecar) {
             R"({"spec":{"template":{"spec":{"initContainers":[{"restartPolicy":"Always"},{}]}}}})");
 }
 
-TEST_F(DisabledFields, AnyStoredFieldOfTheGateKeepsThemAll) {
+TEST_F(DisabledFieldsTest, AnyStoredFieldOfTheGateKeepsThemAll) {
   version_ = "1.33";
   constexpr std::string_view kBoth = R"({"spec":{"containers":[{"restartPolicy":"Never"}],)"
                                      R"("initContainers":[{"restartPolicy":"OnFailure"}]}})";
@@ -115,7 +115,7 @@ TEST_F(DisabledFields, AnyStoredFieldOfTheGateKeepsThemAll) {
             kBoth);
 }
 
-TEST_F(DisabledFields, VolumesOfImagesGoWithTheirMounts) {
+TEST_F(DisabledFieldsTest, VolumesOfImagesGoWithTheirMounts) {
   version_ = "1.33";
   constexpr std::string_view kPod =
       R"({"spec":{"containers":[{"volumeMounts":[{"name":"i"}]},{"volumeMounts":[{"name":"i"},)"
@@ -126,7 +126,7 @@ TEST_F(DisabledFields, VolumesOfImagesGoWithTheirMounts) {
   EXPECT_EQ(Prepared("", "pods", kPod, kPod), kPod);
 }
 
-TEST_F(DisabledFields, StatusesFollowTheGates) {
+TEST_F(DisabledFieldsTest, StatusesFollowTheGates) {
   constexpr std::string_view kNew =
       R"({"status":{"replicas":1,"terminatingReplicas":1},"metadata":{}})";
   constexpr std::string_view kOld = R"({"status":{"replicas":1},"metadata":{}})";
@@ -136,7 +136,7 @@ TEST_F(DisabledFields, StatusesFollowTheGates) {
   EXPECT_EQ(Status("apps", "replicasets", kNew, kNew), kNew);
 }
 
-TEST_F(DisabledFields, DevicesFollowTheGates) {
+TEST_F(DisabledFieldsTest, DevicesFollowTheGates) {
   constexpr std::string_view kSlice =
       R"({"spec":{"devices":[{"name":"d","capacity":{"memory":{"value":"1","requestPolicy":{}}},)"
       R"("taints":[{"key":"k"}],"allNodes":true}],"perDeviceNodeSelection":true}})";
@@ -146,7 +146,7 @@ TEST_F(DisabledFields, DevicesFollowTheGates) {
             R"({"spec":{"devices":[{"name":"d","capacity":{"memory":{"value":"1"}}}]}})");
 }
 
-TEST_F(DisabledFields, ClaimsOfDevicesFollowTheGates) {
+TEST_F(DisabledFieldsTest, ClaimsOfDevicesFollowTheGates) {
   constexpr std::string_view kSpec =
       R"({"spec":{"devices":{"constraints":[{"distinctAttribute":"a"}],"requests":[)"
       R"({"exactly":{"count":1,"tolerations":[{}]}},{"firstAvailable":[{"capacity":{}}]}]}}})";
@@ -160,7 +160,7 @@ TEST_F(DisabledFields, ClaimsOfDevicesFollowTheGates) {
             R"({"spec":)" + std::string(kLeft) + "}");
 }
 
-TEST_F(DisabledFields, KindsHaveTheirOwn) {
+TEST_F(DisabledFieldsTest, KindsHaveTheirOwn) {
   EXPECT_EQ(
       Created(
           "apps", "statefulsets",

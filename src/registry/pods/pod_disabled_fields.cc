@@ -138,7 +138,8 @@ json::Value WithoutImageVolumes(json::Arena& arena, json::Value spec) {
 
 json::Value WithoutDisabledFieldsOfPods(const Context& ctx, std::string_view base,
                                         json::Value object, json::Value old) {
-  object = WithoutDisabledFields(ctx, kOfPods, base, object, old);
+  static const DisabledFields fields(kOfPods);
+  object = fields.Drop(ctx, base, object, old);
   if (ctx.release->GateEnabled("ImageVolume")) return object;
   const std::vector<std::string_view> names = base::Split(base, '.');
   const json::Value spec = At(object, names);
@@ -147,7 +148,8 @@ json::Value WithoutDisabledFieldsOfPods(const Context& ctx, std::string_view bas
 }
 
 json::Value WithoutDisabledPodStatus(const Context& ctx, json::Value pod, json::Value old) {
-  return WithoutDisabledFields(ctx, kOfStatus, "status", pod, old);
+  static const DisabledFields fields(kOfStatus);
+  return fields.Drop(ctx, "status", pod, old);
 }
 
 }  // namespace portcullis::registry

@@ -134,7 +134,6 @@ constexpr DisabledField kDisabledOfClaims[] = {
     {"VolumeAttributesClass", "spec.volumeAttributesClassName"},
     {"VolumeAttributesClass", "status.currentVolumeAttributesClassName"},
     {"VolumeAttributesClass", "status.modifyVolumeStatus"}};
-constexpr DisabledField kForeignSource[] = {{"CrossNamespaceVolumeDataSource", "dataSourceRef"}};
 
 // What a volume may be filled from by dataSource; dataSourceRef takes anything (KEP-1495).
 bool IsClaimOrSnapshot(json::Value source) {
@@ -167,7 +166,8 @@ json::Value NormalizeDataSources(json::Arena& arena, json::Value spec, json::Val
 json::Value WithoutForeignSource(const Context& ctx, json::Value spec, json::Value old) {
   if (spec["dataSourceRef"]["namespace"].AsString().empty()) return spec;
   if (!old["dataSourceRef"].is_null()) return spec;
-  return WithoutDisabledFields(ctx, kForeignSource, {}, spec, {});
+  if (ctx.release->GateEnabled("CrossNamespaceVolumeDataSource")) return spec;
+  return json::Without(ctx.arena, spec, "dataSourceRef");
 }
 
 class Claims final : public DefaultStrategy {
