@@ -30,9 +30,27 @@ std::uint32_t DepthOf(std::span<const Member> members) {
   return depth + 1;
 }
 
+bool SameBytes(const char* a, const char* b, std::uint32_t size) {
+  using internal::LoadWord;
+  if (size > 16) return std::memcmp(a, b, size) == 0;
+  // Two loads that overlap cover every size.
+  if (size >= 8) {
+    return LoadWord<std::uint64_t>(a) == LoadWord<std::uint64_t>(b) &&
+           LoadWord<std::uint64_t>(a + size - 8) == LoadWord<std::uint64_t>(b + size - 8);
+  }
+  if (size >= 4) {
+    return LoadWord<std::uint32_t>(a) == LoadWord<std::uint32_t>(b) &&
+           LoadWord<std::uint32_t>(a + size - 4) == LoadWord<std::uint32_t>(b + size - 4);
+  }
+  for (std::uint32_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 bool SameName(const Member& member, std::string_view name, std::uint32_t hash) {
   return member.hash == hash && member.name_size == name.size() &&
-         (name.empty() || std::memcmp(member.name_data, name.data(), name.size()) == 0);
+         SameBytes(member.name_data, name.data(), member.name_size);
 }
 
 }  // namespace
@@ -67,36 +85,41 @@ void Arena::Retain(std::shared_ptr<const void> owner) {
 
 // --- Value ---
 
-const Value* Value::Find(std::string_view key) const {
+const Value* Value::FindNamed(std::string_view name) const {
   if (!is_object() || size_ == 0) return nullptr;
-  return Find(key, HashKey(key));
+  return Find(name, HashKey(name));
 }
 
-const Value* Value::Find(std::string_view key, std::uint32_t hash) const {
+const Value* Value::FindHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
   if (!is_object() || size_ == 0) return nullptr;
-  if (object_->index != nullptr) return FindIndexed(key, hash);
+  if (object_->index != nullptr) return FindIndexed({name, size}, hash);
   for (const Member& member : members()) {
-    if (SameName(member, key, hash)) return &member.value;
+    if (SameName(member, {name, size}, hash)) return &member.value;
   }
   return nullptr;
 }
 
-const Value* Value::FindIndexed(std::string_view key, std::uint32_t hash) const {
+const Value* Value::FindIndexed(std::string_view name, std::uint32_t hash) const {
   const std::span<const Member> all = members();
   const std::span<const std::uint64_t> index(object_->index, size_);
   const auto before = [&](std::uint64_t entry, int) {
     const auto entry_hash = static_cast<std::uint32_t>(entry >> 32);
     if (entry_hash != hash) return entry_hash < hash;
-    return all[static_cast<std::uint32_t>(entry)].name() < key;
+    return all[static_cast<std::uint32_t>(entry)].name() < name;
   };
   const auto found = std::lower_bound(index.begin(), index.end(), 0, before);
   if (found == index.end()) return nullptr;
   const Member& member = all[static_cast<std::uint32_t>(*found)];
-  return SameName(member, key, hash) ? &member.value : nullptr;
+  return SameName(member, name, hash) ? &member.value : nullptr;
 }
 
-Value Value::operator[](std::string_view key) const {
-  const Value* found = Find(key);
+Value Value::GetNamed(std::string_view name) const {
+  const Value* found = FindNamed(name);
+  return found == nullptr ? Value() : *found;
+}
+
+Value Value::GetHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
+  const Value* found = FindHere(name, size, hash);
   return found == nullptr ? Value() : *found;
 }
 

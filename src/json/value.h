@@ -22,6 +22,8 @@
 // thread; one Arena is used by one thread at a time.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +32,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/inline_vector.h"
@@ -104,28 +107,37 @@ struct ObjectNode {
 };
 // Objects with more members than this are looked up through an index.
 inline constexpr std::size_t kLinearMembers = 16;
+
+// The bytes at `data` as a number, least significant first.
+template <typename Word>
+constexpr Word LoadWord(const char* data) {
+  Word word = 0;
+  if (std::is_constant_evaluated() || std::endian::native != std::endian::little) {
+    for (std::size_t i = sizeof(Word); i-- > 0;) {
+      word = static_cast<Word>(word << 8 | static_cast<unsigned char>(data[i]));
+    }
+  } else {
+    std::memcpy(&word, data, sizeof(Word));
+  }
+  return word;
+}
 }  // namespace internal
 
 // Hash of a member name, kept in every member so that look-ups compare 4 bytes first. Stable within
 // one build only; look-ups do not rely on it being hard to collide.
-inline std::uint32_t HashKey(std::string_view key) {
+constexpr std::uint32_t HashKey(std::string_view key) {
   constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
   const char* data = key.data();
   std::size_t left = key.size();
   std::uint64_t hash = left * kFactor;
   for (; left >= 8; data += 8, left -= 8) {
-    std::uint64_t word;
-    std::memcpy(&word, data, 8);
-    hash = (hash ^ word) * kFactor;
+    hash = (hash ^ internal::LoadWord<std::uint64_t>(data)) * kFactor;
     hash ^= hash >> 29;
   }
   std::uint64_t tail = 0;
   if (left >= 4) {
-    std::uint32_t low;
-    std::uint32_t high;
-    std::memcpy(&low, data, 4);
-    std::memcpy(&high, data + left - 4, 4);
-    tail = (static_cast<std::uint64_t>(high) << 32) | low;
+    const std::uint64_t high = internal::LoadWord<std::uint32_t>(data + left - 4);
+    tail = high << 32 | internal::LoadWord<std::uint32_t>(data);
   } else if (left > 0) {
     const auto byte = [&](std::size_t i) {
       return static_cast<std::uint64_t>(static_cast<unsigned char>(data[i]));
@@ -135,6 +147,24 @@ inline std::uint32_t HashKey(std::string_view key) {
   hash = (hash ^ tail) * kFactor;
   return static_cast<std::uint32_t>(hash >> 32);
 }
+
+// A member name that is written in the source: it is hashed when that is compiled.
+class LiteralName {
+ public:
+  template <std::size_t N>
+  consteval LiteralName(const char (&name)[N])  // NOLINT(google-explicit-constructor)
+      : data_(name), size_(static_cast<std::uint32_t>(N - 1)), hash_(HashKey({name, N - 1})) {}
+
+ private:
+  friend class Value;
+
+  const char* data_;
+  std::uint32_t size_;
+  std::uint32_t hash_;
+};
+// All other names.
+template <typename T>
+concept Name = std::convertible_to<const T&, std::string_view> && !std::is_array_v<T>;
 
 // Immutable after construction; trivially copyable. See the head of this file.
 class Value {
@@ -204,11 +234,16 @@ class Value {
   std::span<const Member> members() const;
 
   // The member's value, or null pointer if this is no object or has no such member.
-  const Value* Find(std::string_view key) const;
-  const Value* Find(std::string_view key, std::uint32_t hash) const;  // hash == HashKey(key)
-  bool Has(std::string_view key) const { return Find(key) != nullptr; }
+  const Value* Find(LiteralName name) const { return FindHere(name.data_, name.size_, name.hash_); }
+  const Value* Find(const Name auto& name) const { return FindNamed(name); }
+  const Value* Find(std::string_view name, std::uint32_t hash) const {  // hash == HashKey(name)
+    return FindHere(name.data(), static_cast<std::uint32_t>(name.size()), hash);
+  }
+  bool Has(LiteralName name) const { return Find(name) != nullptr; }
+  bool Has(const Name auto& name) const { return FindNamed(name) != nullptr; }
   // The member's value, or null.
-  Value operator[](std::string_view key) const;
+  Value operator[](LiteralName name) const { return GetHere(name.data_, name.size_, name.hash_); }
+  Value operator[](const Name auto& name) const { return GetNamed(name); }
   // The element, or null if out of range or no array.
   Value operator[](std::size_t index) const;
   // operator[] repeated: Value::At({"spec", "template", "metadata"}).
@@ -229,7 +264,12 @@ class Value {
   friend Value NumberFromLiteral(Arena& arena, double value, std::string_view literal);
   friend Value MakeArray(Arena& arena, std::span<const Value> elements, internal::Source source);
   friend Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source source);
-  const Value* FindIndexed(std::string_view key, std::uint32_t hash) const;
+  // Apart, so that a call takes few instructions.
+  const Value* FindNamed(std::string_view name) const;
+  Value GetNamed(std::string_view name) const;
+  const Value* FindHere(const char* name, std::uint32_t size, std::uint32_t hash) const;
+  Value GetHere(const char* name, std::uint32_t size, std::uint32_t hash) const;
+  const Value* FindIndexed(std::string_view name, std::uint32_t hash) const;
 
   Type type_ = Type::kNull;
   std::uint32_t size_ = 0;

@@ -69,6 +69,25 @@ TEST(Value, HashesDependOnEveryByte) {
   }
 }
 
+TEST(Value, NamesInTheSourceAreHashedAsOthersAre) {
+  Arena arena;
+  const Value object = *Parse(
+      arena,
+      R"({"":0,"ab":1,"name":2,"abcdefg":3,"metadata":4,"ninechars":5,"of seventeen byte":6})");
+  EXPECT_EQ(object[""].AsInt(-1), 0);
+  EXPECT_EQ(object["ab"].AsInt(), 1);
+  EXPECT_EQ(object["name"].AsInt(), 2);
+  EXPECT_EQ(object["abcdefg"].AsInt(), 3);
+  EXPECT_EQ(object["metadata"].AsInt(), 4);
+  EXPECT_EQ(object["ninechars"].AsInt(), 5);
+  EXPECT_EQ(object["of seventeen byte"].AsInt(), 6);
+  for (const Member& member : object.members()) {
+    EXPECT_EQ(object[member.name()].AsInt(-1), member.value.AsInt()) << member.name();
+  }
+  EXPECT_FALSE(object.Has("ninecharz"));
+  EXPECT_EQ(object.Find("metadatb"), nullptr);
+}
+
 TEST(Value, EditsLeaveTheOriginalAlone) {
   Arena arena;
   const Value before = *Parse(arena, R"({"metadata":{"labels":{"a":"1"}},"spec":{"x":[1,2]}})");
