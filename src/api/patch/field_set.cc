@@ -116,16 +116,6 @@ base::Result<PathElement> ParseStep(std::string_view key) {
   }
 }
 
-// "f:spec"
-std::string_view KeyOf(json::Arena& arena, const PathElement& element) {
-  const std::string_view prefix = PrefixOf(element.kind);
-  const std::size_t size = prefix.size() + element.text.size();
-  char* key = static_cast<char*>(arena.Allocate(size, 1));
-  std::memcpy(key, prefix.data(), prefix.size());
-  std::memcpy(key + prefix.size(), element.text.data(), element.text.size());
-  return {key, size};
-}
-
 // Members come before what lies below any of them.
 void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathSteps>& out) {
   for (const FieldSet::Node& node : set.nodes()) {
@@ -142,6 +132,15 @@ void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathS
 }
 
 }  // namespace
+
+std::string_view FieldKey(json::Arena& arena, PathElement::Kind kind, std::string_view text) {
+  const std::string_view prefix = PrefixOf(kind);
+  const std::size_t size = prefix.size() + text.size();
+  char* key = static_cast<char*>(arena.Allocate(size, 1));
+  std::memcpy(key, prefix.data(), prefix.size());
+  if (!text.empty()) std::memcpy(key + prefix.size(), text.data(), text.size());
+  return {key, size};
+}
 
 std::string ToText(const FieldPathSteps& path) {
   std::string out;
@@ -334,7 +333,8 @@ json::Value FieldSet::ToJson(json::Arena& arena, bool member) const {
   json::ObjectBuilder out(arena);
   if (member && !nodes_.empty()) out.Add(".", json::MakeObject(arena, {}));
   for (const Node& node : nodes_) {
-    out.Add(KeyOf(arena, node.element), node.below.ToJson(arena, node.member));
+    out.Add(FieldKey(arena, node.element.kind, node.element.text),
+            node.below.ToJson(arena, node.member));
   }
   return out.Build();
 }

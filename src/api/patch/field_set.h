@@ -32,6 +32,9 @@ struct PathElement {
   static PathElement Index(std::size_t i) { return {Kind::kIndex, std::to_string(i)}; }
 };
 
+// The step in FieldsV1: "f:spec".
+std::string_view FieldKey(json::Arena& arena, PathElement::Kind kind, std::string_view text);
+
 using FieldPathSteps = std::vector<PathElement>;
 // `.spec.containers[name="a"].image`, `.spec.finalizers["x"]`, `.items[0]`.
 std::string ToText(const FieldPathSteps& path);

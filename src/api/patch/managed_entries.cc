@@ -53,6 +53,18 @@ base::Result<Entries> DecodeEntries(Value list) {
   return out;
 }
 
+Value EncodeEntry(json::Arena& arena, const Entry& entry, Value fields) {
+  json::ObjectBuilder item(arena);
+  item.Set("manager", entry.manager);
+  item.Set("operation", entry.operation);
+  item.Set("apiVersion", entry.api_version);
+  if (!entry.time.empty()) item.Set("time", entry.time);
+  item.Set("fieldsType", "FieldsV1");
+  item.Set("fieldsV1", fields);
+  if (!entry.subresource.empty()) item.Set("subresource", entry.subresource);
+  return item.Build();
+}
+
 Value EncodeEntries(json::Arena& arena, Entries& entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
@@ -60,15 +72,7 @@ Value EncodeEntries(json::Arena& arena, Entries& entries) {
   });
   json::ArrayBuilder out(arena);
   for (const Entry& entry : entries) {
-    json::ObjectBuilder item(arena);
-    item.Set("manager", entry.manager);
-    item.Set("operation", entry.operation);
-    item.Set("apiVersion", entry.api_version);
-    if (!entry.time.empty()) item.Set("time", entry.time);
-    item.Set("fieldsType", "FieldsV1");
-    item.Set("fieldsV1", entry.fields.ToJson(arena));
-    if (!entry.subresource.empty()) item.Set("subresource", entry.subresource);
-    out.Add(item.Build());
+    out.Add(EncodeEntry(arena, entry, entry.fields.ToJson(arena)));
   }
   return out.Build();
 }

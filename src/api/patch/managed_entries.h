@@ -37,6 +37,8 @@ using Entries = std::vector<Entry>;
 // Of two entries that say they are the same writer the later one counts. Fails with Kubernetes'
 // texts if an entry cannot be understood.
 base::Result<Entries> DecodeEntries(json::Value list);
+// With these FieldsV1 instead of its own.
+json::Value EncodeEntry(json::Arena& arena, const Entry& entry, json::Value fields);
 // Sorted as Kubernetes sorts them, which brings `entries` into that order.
 json::Value EncodeEntries(json::Arena& arena, Entries& entries);
 // The object with these entries, but those that own nothing; without managedFields if none is left.

@@ -489,6 +489,31 @@ std::string ManagerFromUserAgent(std::string_view user_agent) {
   return out.empty() ? "unknown" : out;
 }
 
+namespace {
+
+Entry UpdateBy(const Writer& writer) {
+  return {.manager = std::string(writer.manager),
+          .operation = std::string(kUpdated),
+          .api_version = std::string(writer.api_version),
+          .subresource = std::string(writer.subresource),
+          .time = std::string(writer.now),
+          .fields = {}};
+}
+
+// All fields of a new object are the writer's. Nothing where it takes a comparison to tell them.
+std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, Value empty,
+                              Value object, const Writer& writer) {
+  const auto fields =
+      FieldsOfNew(arena, schema, empty, object, writer.sent, writer.reset, StrippedFields());
+  if (!fields) return std::nullopt;
+  if (fields->empty() || !Fits(schema, object)) return object;
+  const Value entry = EncodeEntry(arena, UpdateBy(writer), *fields);
+  return json::SetPath(arena, object, {"metadata", "managedFields"},
+                       json::MakeArray(arena, std::span(&entry, 1)));
+}
+
+}  // namespace
+
 Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value next,
             const Writer& writer) {
   Entries entries = StartingEntries(live, next, writer);
@@ -499,18 +524,17 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   const Value before =
       live.is_object() ? WithoutManagedFields(arena, live) : json::MakeObject(arena, {});
   const Value after = WithoutManagedFields(arena, next);
+  if (entries.empty()) {
+    if (const auto tracked = TrackNew(arena, schema, before, after, writer)) return *tracked;
+  }
   Changes changes(schema, before, after, writer);
   if (changes.nameless() || !Fits(schema, before) || !Fits(schema, after)) return after;
   if (!entries.empty()) Disown(entries, changes, nullptr);
   // Kubernetes gives up: the object has no managers any more.
   if (!changes.error().ok()) return after;
 
-  Entry own{.manager = std::string(writer.manager),
-            .operation = std::string(kUpdated),
-            .api_version = std::string(writer.api_version),
-            .subresource = std::string(writer.subresource),
-            .time = std::string(writer.now),
-            .fields = Ownable(changes.TakeTouched(), writer)};
+  Entry own = UpdateBy(writer);
+  own.fields = Ownable(changes.TakeTouched(), writer);
   if (!own.fields.empty()) {
     const auto same = std::find_if(entries.begin(), entries.end(),
                                    [&](const Entry& entry) { return entry.IsSameAs(own); });

@@ -198,6 +198,51 @@ TEST_F(PatchTest, AnUpdaterOwnsWhatItChanged) {
             R"("operation":"Update","time":"T1"}])");
 }
 
+// Written at once, they are what the comparison of a new object with the empty one tells.
+TEST_F(PatchTest, FieldsOfANewObjectAreWhatComparingItTells) {
+  const std::string_view empty_ones[] = {
+      R"({})", R"({"kind":"","spec":{"args":null,"containers":null},"data":{}})",
+      R"({"metadata":{"labels":{}},"spec":{"finalizers":[],"replicas":0}})", R"({"spec":null})"};
+  const std::string_view objects[] = {
+      R"({"kind":"K","metadata":{"name":"a","labels":{"b":"1","a":"2"}},"data":{"k":"v"}})",
+      R"({"spec":{"replicas":3,"args":["x"],"finalizers":["b","a","a"],"containers":[]}})",
+      R"({"spec":{"containers":[{"name":"z"},{"name":"a","ports":[{"port":443},{"port":80}]}]}})",
+      R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"a","image":"2"}]}})",
+      R"({"metadata":{"labels":{}},"data":null,"spec":{}})",
+      R"({"metadata":{"labels":{"a":""},"name":"n"},"spec":{"replicas":0,"args":[]}})"};
+  FieldSet reset;
+  reset.Insert(FieldPathSteps{PathElement::Field("spec"), PathElement::Field("args")});
+  reset.Insert(PathElement::Field("data"));
+  FieldSet stripped;
+  stripped.Insert(PathElement::Field("kind"));
+  stripped.Insert(PathElement::Field("metadata"));
+  stripped.Insert(FieldPathSteps{PathElement::Field("metadata"), PathElement::Field("name")});
+  const FieldSet* const resets[] = {nullptr, &reset};
+  for (const std::string_view empty : empty_ones) {
+    for (const std::string_view object : objects) {
+      for (const FieldSet* pruned : resets) {
+        const Comparison all = Compare(root_, J(empty), J(object));
+        FieldSet expected = all.added.Union(all.modified);
+        if (pruned != nullptr) expected.Prune(*pruned);
+        expected.Subtract(stripped);
+
+        const auto fields = FieldsOfNew(arena_, *root_, J(empty), J(object), {}, pruned, stripped);
+
+        ASSERT_TRUE(fields) << empty << object;
+        EXPECT_EQ(json::ToString(*fields), json::ToString(expected.ToJson(arena_)))
+            << empty << object;
+      }
+    }
+  }
+}
+
+TEST_F(PatchTest, FieldsOfANewObjectThatHasNamelessElementsAreNotTold) {
+  const std::string_view object = R"({"spec":{"containers":[{"image":"i"}]}})";
+
+  EXPECT_TRUE(Compare(root_, J("{}"), J(object)).nameless);
+  EXPECT_FALSE(FieldsOfNew(arena_, *root_, J("{}"), J(object), {}, nullptr, FieldSet()));
+}
+
 TEST_F(PatchTest, AnotherUpdaterTakesOverWhatItChanges) {
   const Value first = Updated({}, R"({"data":{"k":"v","l":"w"}})", "one");
   const Value second = Updated(first, R"({"data":{"k":"new"}})", "two");

@@ -2,10 +2,12 @@
 
 #include "api/patch/typed.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "api/patch/list_elements.h"
 #include "api/schema/sent_empties.h"
+#include "base/inline_vector.h"
 
 namespace portcullis::api::patch {
 
@@ -229,6 +231,146 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
   return out;
 }
 
+// --- a new object ---
+
+// What is not owned at a place and below; null for nothing.
+struct Excluded {
+  const FieldSet* reset = nullptr;
+  const FieldSet* stripped = nullptr;
+
+  bool none() const { return reset == nullptr && stripped == nullptr; }
+  bool IsReset(const PathElement& step) const { return reset != nullptr && reset->Has(step); }
+  bool IsStripped(const PathElement& step) const {
+    return stripped != nullptr && stripped->Has(step);
+  }
+  Excluded Below(const PathElement& step) const {
+    return {reset == nullptr ? nullptr : reset->Below(step),
+            stripped == nullptr ? nullptr : stripped->Below(step)};
+  }
+};
+
+class NewFields {
+ public:
+  explicit NewFields(json::Arena& arena) : arena_(arena) {}
+
+  // What has come below a map that `before` has, too.
+  Value Since(const Schema* schema, const Value& before, const Value& value, const Value& sent,
+              const Excluded& excluded) {
+    json::ObjectBuilder out(arena_);
+    for (const json::Member* one : SortedByName(value)) {
+      const Value* old = before.Find(one->name());
+      const PathElement step = PathElement::Field(one->name());
+      const Schema* child = ChildSchema(schema, one->name());
+      if (old == nullptr) {
+        AddUnlessExcluded(out, false, step, child, one->value, excluded);
+      } else if (!old->IsSameAs(one->value)) {
+        AddChanged(out, step, child, *old, one->value, sent[one->name()], excluded);
+      }
+    }
+    return out.Build();
+  }
+  // Whether all of it could be told.
+  bool complete() const { return complete_; }
+
+ private:
+  using Members = base::InlineVector<const json::Member*, 32>;
+
+  static Members SortedByName(const Value& value) {
+    Members members;
+    for (const json::Member& one : value.members()) members.push_back(&one);
+    std::sort(members.data(), members.data() + members.size(),
+              [](const json::Member* a, const json::Member* b) { return a->name() < b->name(); });
+    return members;
+  }
+
+  // What is at a place that was there before: Comparer::CompareAt().
+  void AddChanged(json::ObjectBuilder& out, const PathElement& step, const Schema* schema,
+                  const Value& before, const Value& value, const Value& sent,
+                  const Excluded& excluded) {
+    if (excluded.IsReset(step)) return;
+    const Shape shape = ShapeOf(schema, value.is_null() ? before : value);
+    const bool is_leaf = shape == Shape::kLeaf || (before.empty() && value.empty());
+    Value below;
+    if (is_leaf) {
+      if (before == value && !LosesEmpty(schema, sent, value)) return;
+      if (excluded.IsStripped(step)) return;
+      below = json::MakeObject(arena_, {});
+    } else if (shape == Shape::kList) {
+      complete_ = complete_ && before.empty();
+      below = BelowList(*schema, value, false, excluded.Below(step));
+    } else {
+      complete_ = complete_ && (before.is_object() || before.is_null()) &&
+                  (value.is_object() || value.is_null());
+      below = Since(schema, before, value, sent, excluded.Below(step));
+    }
+    if (is_leaf || !below.empty()) {
+      Add(out, false, FieldKey(arena_, step.kind, step.text), below);
+    }
+  }
+
+  // What lies below a value that is new; `member`: the value itself is owned, too.
+  Value Below(const Schema* schema, const Value& value, bool member, const Excluded& excluded) {
+    if (value.empty()) return json::MakeObject(arena_, {});
+    switch (ShapeOf(schema, value)) {
+      case Shape::kLeaf:
+        break;
+      case Shape::kList:
+        return BelowList(*schema, value, member, excluded);
+      case Shape::kMap:
+        return BelowMap(schema, value, member, excluded);
+    }
+    return json::MakeObject(arena_, {});
+  }
+
+  Value BelowMap(const Schema* schema, const Value& value, bool member, const Excluded& excluded) {
+    json::ObjectBuilder out(arena_);
+    for (const json::Member* one : SortedByName(value)) {
+      const Schema* child = ChildSchema(schema, one->name());
+      if (excluded.none()) {
+        Add(out, member, FieldKey(arena_, PathElement::Kind::kField, one->name()),
+            Below(child, one->value, true, {}));
+      } else {
+        AddUnlessExcluded(out, member, PathElement::Field(one->name()), child, one->value,
+                          excluded);
+      }
+    }
+    return out.Build();
+  }
+
+  Value BelowList(const Schema& schema, const Value& value, bool member, const Excluded& excluded) {
+    const Elements elements(schema, &value);
+    complete_ = complete_ && !elements.nameless();
+    std::vector<const Element*> sorted;
+    sorted.reserve(elements.size());
+    for (const Element& element : elements) sorted.push_back(&element);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Element* a, const Element* b) { return a->step < b->step; });
+    json::ObjectBuilder out(arena_);
+    for (const Element* element : sorted) {
+      const bool repeated = elements.Repeats(element->step) != nullptr;
+      AddUnlessExcluded(out, member, element->step, schema.element,
+                        repeated ? Value() : element->value, excluded);
+    }
+    return out.Build();
+  }
+
+  void AddUnlessExcluded(json::ObjectBuilder& out, bool member, const PathElement& step,
+                         const Schema* schema, const Value& value, const Excluded& excluded) {
+    if (excluded.IsReset(step)) return;
+    const bool owned = !excluded.IsStripped(step);
+    const Value below = Below(schema, value, owned, excluded.Below(step));
+    if (owned || !below.empty()) Add(out, member, FieldKey(arena_, step.kind, step.text), below);
+  }
+
+  void Add(json::ObjectBuilder& out, bool member, std::string_view key, Value below) {
+    if (out.empty() && member) out.Add(".", json::MakeObject(arena_, {}));
+    out.Add(key, below);
+  }
+
+  json::Arena& arena_;
+  bool complete_ = true;
+};
+
 // --- merging ---
 
 Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const Value* applied);
@@ -323,6 +465,14 @@ Comparison Compare(const Schema* schema, Value before, Value after, Value sent) 
   Comparison out = comparer.CompareAt(schema, &before, &after, sent).below;
   out.nameless = comparer.nameless();
   return out;
+}
+
+std::optional<Value> FieldsOfNew(json::Arena& arena, const Schema& schema, Value empty,
+                                 Value object, Value sent, const FieldSet* reset,
+                                 const FieldSet& stripped) {
+  NewFields fields(arena);
+  const Value since = fields.Since(&schema, empty, object, sent, {reset, &stripped});
+  return fields.complete() ? std::optional(since) : std::nullopt;
 }
 
 Value MergeTyped(json::Arena& arena, const Schema* schema, Value live, Value applied) {

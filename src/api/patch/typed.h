@@ -7,6 +7,8 @@
 // A null schema means "not described": maps are merged, lists are atomic.
 #pragma once
 
+#include <optional>
+
 #include "api/patch/field_set.h"
 #include "api/schema/schema.h"
 #include "base/status.h"
@@ -46,6 +48,14 @@ struct Comparison {
 // atomic list from an absent one, which `after` has lost.
 Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after,
                    json::Value sent = {});
+
+// FieldsV1 of a new object: what Compare() says is added or modified, without what `reset` (null for
+// nothing) prunes and `stripped` subtracts. `empty` is what the object was before, of which all lists
+// are empty. Without a FieldSet in between, as most writes are creates. Nothing if it takes one, or
+// for what is Comparison::nameless.
+std::optional<json::Value> FieldsOfNew(json::Arena& arena, const schema::Schema& schema,
+                                       json::Value empty, json::Value object, json::Value sent,
+                                       const FieldSet* reset, const FieldSet& stripped);
 
 // `live` with the fields of `applied` put over it.
 json::Value MergeTyped(json::Arena& arena, const schema::Schema* schema, json::Value live,
