@@ -85,13 +85,16 @@ bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
   return static_cast<std::int64_t>(wrapped * 1000) % 1000 != 0;
 }
 
-void Fraction(json::Value amounts, std::string_view resource, const FieldPath& path,
-              Texts& warnings) {
+// `names` lead from `path` to the amounts.
+template <typename... Names>
+void Fraction(json::Value amounts, std::string_view resource, Texts& warnings,
+              const FieldPath& path, Names... names) {
   const json::Value* value = amounts.Find(resource);
   if (value == nullptr) return;
   const api::Quantity amount = QuantityOf(*value);
   if (!CountsAsFraction(amount, value->AsString())) return;
-  warnings.push_back(base::StrCat(path.Key(resource).ToString(), ": fractional byte value ",
+  const FieldPath at = path.Child(names...).Key(resource);
+  warnings.push_back(base::StrCat(at.ToString(), ": fractional byte value ",
                                   base::GoQuote(amount.ToString()),
                                   " is invalid, must be an integer"));
 }
@@ -161,9 +164,10 @@ void Duplicates(json::Value list, std::string_view field, std::string_view what,
   std::set<std::string_view> seen;
   std::size_t index = 0;
   for (const json::Value& element : list.elements()) {
-    const FieldPath at = path.Index(index++).Child(field);
+    const std::size_t place = index++;
     const std::string_view text = element[field].AsString();
     if (seen.insert(text).second) continue;
+    const FieldPath at = path.Index(place).Child(field);
     warnings.push_back(base::StrCat(at.ToString(), ": duplicate ", what, " ", base::GoQuote(text)));
   }
 }
@@ -172,7 +176,7 @@ void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
   std::set<std::string_view> names;
   std::size_t index = 0;
   for (const json::Value& variable : env.elements()) {
-    const FieldPath at = path.Index(index++);
+    const std::size_t place = index++;
     const std::string_view name = variable["name"].AsString();
     if (names.insert(name).second) continue;
     const std::string reference = base::StrCat("$(", name, ")");
@@ -180,7 +184,7 @@ void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
     const bool bad = !variable["valueFrom"].is_null() || value == reference ||
                      value.find(reference) == std::string_view::npos;
     if (!bad) continue;
-    warnings.push_back(base::StrCat(at.ToString(), ": hides previous definition of ",
+    warnings.push_back(base::StrCat(path.Index(place).ToString(), ": hides previous definition of ",
                                     base::GoQuote(name),
                                     ", which may be dropped when using apply"));
   }
@@ -271,9 +275,10 @@ void PortNameWarnings(json::Value spec, const FieldPath& path, Texts& warnings) 
       spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
         std::size_t index = 0;
         for (const json::Value& port : container["ports"].elements()) {
-          std::string place = at.Child("ports").Index(index++).ToString();
+          const std::size_t number = index++;
           const std::string_view name = port["name"].AsString();
           if (name.empty()) continue;
+          std::string place = at.Child("ports").Index(number).ToString();
           const auto found = places.find(name);
           if (found == places.end()) {
             places.emplace(name, std::move(place));
@@ -310,7 +315,7 @@ void ContainerWarnings(json::Value container, const FieldPath& path, Texts& warn
   const json::Value resources = container["resources"];
   for (const std::string_view resource : {"memory", "ephemeral-storage"}) {
     for (const std::string_view list : {"limits", "requests"}) {
-      Fraction(resources[list], resource, path.Child("resources", list), warnings);
+      Fraction(resources[list], resource, warnings, path, "resources", list);
     }
   }
   EnvWarnings(container["env"], path.Child("env"), warnings);
@@ -375,7 +380,7 @@ void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path
 
 void ClaimSpecWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
   for (const std::string_view list : {"requests", "limits"}) {
-    Fraction(spec["resources"][list], "storage", path.Child("resources", list), warnings);
+    Fraction(spec["resources"][list], "storage", warnings, path, "resources", list);
   }
 }
 
@@ -396,13 +401,13 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
   Duplicates(spec["imagePullSecrets"], "name", "name", path.Child("imagePullSecrets"), warnings);
   std::size_t index = 0;
   for (const json::Value& secret : spec["imagePullSecrets"].elements()) {
-    const FieldPath at = path.Child("imagePullSecrets").Index(index++).Child("name");
-    if (secret["name"].AsString().empty()) {
-      warnings.push_back(base::StrCat(at.ToString(), ": invalid empty name \"\""));
-    }
+    const std::size_t place = index++;
+    if (!secret["name"].AsString().empty()) continue;
+    const FieldPath at = path.Child("imagePullSecrets").Index(place).Child("name");
+    warnings.push_back(base::StrCat(at.ToString(), ": invalid empty name \"\""));
   }
   for (const std::string_view resource : {"memory", "ephemeral-storage"}) {
-    Fraction(spec["overhead"], resource, path.Child("overhead"), warnings);
+    Fraction(spec["overhead"], resource, warnings, path, "overhead");
   }
   if (spec["securityContext"]["seccompProfile"].is_null() &&
       metadata["annotations"].Has(kSeccompPod)) {

@@ -110,20 +110,28 @@ void AddSource(json::Value source, const std::string& volume, Files& files,
 
 void VolumePathWarnings(json::Value volumes, std::vector<std::string>& warnings) {
   for (const json::Value& volume : volumes.elements()) {
-    const std::string name = base::StrCat("volume ", base::GoQuote(volume["name"].AsString()));
-    const auto of_one = [&](json::Value items, std::string_view what) {
-      Files files;
-      AddItems(items, "", base::StrCat(name, " (", what, ")"), files, warnings);
+    const auto named = [&](std::string_view what) {
+      return base::StrCat("volume ", base::GoQuote(volume["name"].AsString()), " (", what, ")");
     };
-    of_one(volume["configMap"]["items"], Named("ConfigMap", volume["configMap"]["name"]));
-    of_one(volume["secret"]["items"], Named("Secret", volume["secret"]["secretName"]));
-    of_one(volume["downwardAPI"]["items"], "DownwardAPI");
+    const auto of_one = [&](json::Value source, std::string_view kind, std::string_view name) {
+      const json::Value items = source["items"];
+      if (items.empty()) return;
+      Files files;
+      AddItems(items, "", named(name.empty() ? std::string(kind) : Named(kind, source[name])),
+               files, warnings);
+    };
+    of_one(volume["configMap"], "ConfigMap", "name");
+    of_one(volume["secret"], "Secret", "secretName");
+    of_one(volume["downwardAPI"], "DownwardAPI", "");
+    const json::Value sources = volume["projected"]["sources"];
+    if (sources.empty()) continue;
+    const std::string projected = named("Projected");
     Files files;
-    for (const json::Value& source : volume["projected"]["sources"].elements()) {
+    for (const json::Value& source : sources.elements()) {
       if (source.empty()) {
-        warnings.push_back(base::StrCat(name, " (Projected) has no sources provided"));
+        warnings.push_back(base::StrCat(projected, " has no sources provided"));
       } else {
-        AddSource(source, base::StrCat(name, " (Projected)"), files, warnings);
+        AddSource(source, projected, files, warnings);
       }
     }
   }
