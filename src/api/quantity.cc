@@ -133,7 +133,9 @@ std::optional<Scaling> Interpret(std::string_view suffix) {
 Int128 Magnitude(Int128 value) { return value < 0 ? -value : value; }
 
 std::string Digits(Int128 value) {
-  if (value == 0) return "0";
+  if (value >= kMinInt64 && value <= kMaxInt64) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
   std::string text;
   for (Int128 rest = Magnitude(value); rest != 0; rest /= 10) {
     text += static_cast<char>('0' + static_cast<int>(rest % 10));
@@ -186,6 +188,12 @@ int Compare(Int128 left, int left_scale, Int128 right, int right_scale) {
   const auto sign = [](Int128 v) { return v < 0 ? -1 : v > 0 ? 1 : 0; };
   if (sign(left) != sign(right)) return sign(left) < sign(right) ? -1 : 1;
   if (left == 0) return 0;
+  const auto raised = left_scale < right_scale ? Raise(right, right_scale - left_scale)
+                                               : Raise(left, left_scale - right_scale);
+  if (raised) {
+    const Int128 rest = left_scale < right_scale ? left - *raised : *raised - right;
+    return sign(rest);
+  }
   const int order =
       CompareMagnitudes(Digits(Magnitude(left)), left_scale, Digits(Magnitude(right)), right_scale);
   return left > 0 ? order : -order;
@@ -237,7 +245,9 @@ base::Result<Quantity> Quantity::Parse(std::string_view text) {
   const bool binary = scaling->format == Format::kBinarySi;
   const int scale = (binary ? 0 : scaling->exponent) - static_cast<int>(parts->fraction.size());
   if (FastPathPrecision(*parts, *scaling) >= 0 && scale >= kNano) {
-    const std::string digits = base::StrCat(parts->number, parts->fraction);
+    const std::string joined =
+        parts->fraction.empty() ? "" : base::StrCat(parts->number, parts->fraction);
+    const std::string_view digits = parts->fraction.empty() ? parts->number : joined;
     const std::int64_t number = SmallNumber(digits);
     Quantity quantity;
     quantity.format_ = scaling->format;

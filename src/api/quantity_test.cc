@@ -147,6 +147,15 @@ TEST(QuantityTest, ComparesFarBeyond64Bits) {
   EXPECT_LT(*Quantity::Parse("1e999999"), *Quantity::Parse("2e999999"));
 }
 
+TEST(QuantityTest, ComparesAmountsOfDifferentScales) {
+  EXPECT_EQ(*Quantity::Parse("100m"), *Quantity::Parse("0.1"));
+  EXPECT_EQ(*Quantity::Parse("-2"), *Quantity::Parse("-2000m"));
+  EXPECT_LT(*Quantity::Parse("1999m"), *Quantity::Parse("2"));
+  EXPECT_LT(*Quantity::Parse("-2"), *Quantity::Parse("-1999m"));
+  EXPECT_LT(*Quantity::Parse("1k"), *Quantity::Parse("1Ki"));
+  EXPECT_LT(*Quantity::Parse("1n"), *Quantity::Parse("9223372036854775807"));
+}
+
 TEST(QuantityTest, AmountsOfManyDigitsAreExact) {
   const std::string many = "123456789012345678901234567890123456789012345";
   EXPECT_EQ(Quantity::Parse(many)->ToString(), many);

@@ -99,26 +99,41 @@ Resources Aggregate(json::Value pod, std::string_view kind, const PodResourceOpt
 }
 
 // cpu and memory above zero, summed up: all that counts for the class.
-void AddPositive(Resources& total, json::Value list) {
-  for (const auto& [name, amount] : ReadResources(list)) {
-    if ((name == "cpu" || name == "memory") && amount.Sign() > 0) Add(total, {{name, amount}});
-  }
-}
+struct CpuAndMemory {
+  Quantity cpu;
+  Quantity memory;
 
-bool HasCpuAndMemory(const Resources& resources) {
-  return resources.contains("cpu") && resources.contains("memory");
-}
+  CpuAndMemory() = default;
+  explicit CpuAndMemory(json::Value list)
+      : cpu(Positive(list["cpu"])), memory(Positive(list["memory"])) {}
+
+  void Add(const CpuAndMemory& other) {
+    cpu.Add(other.cpu);
+    memory.Add(other.memory);
+  }
+  bool has_both() const { return cpu.Sign() > 0 && memory.Sign() > 0; }
+  bool has_none() const { return cpu.Sign() == 0 && memory.Sign() == 0; }
+  bool operator==(const CpuAndMemory& other) const {
+    return cpu == other.cpu && memory == other.memory;
+  }
+
+ private:
+  static Quantity Positive(json::Value value) {
+    if (!value.is_string() && !value.is_number()) return {};
+    Quantity amount = ReadQuantity(value);
+    return amount.Sign() > 0 ? amount : Quantity();
+  }
+};
 
 QosClass ComputeQos(json::Value spec) {
-  Resources requests;
-  Resources limits;
+  CpuAndMemory requests;
+  CpuAndMemory limits;
   bool guaranteed = true;
   auto add = [&](json::Value resources) {
-    AddPositive(requests, resources["requests"]);
-    Resources own;
-    AddPositive(own, resources["limits"]);
-    guaranteed = guaranteed && HasCpuAndMemory(own);
-    Add(limits, own);
+    requests.Add(CpuAndMemory(resources["requests"]));
+    const CpuAndMemory own(resources["limits"]);
+    limits.Add(own);
+    guaranteed = guaranteed && own.has_both();
   };
   if (!spec["resources"].is_null()) {
     add(spec["resources"]);
@@ -127,8 +142,8 @@ QosClass ComputeQos(json::Value spec) {
       for (const json::Value& container : spec[list].elements()) add(container["resources"]);
     }
   }
-  if (requests.empty() && limits.empty()) return QosClass::kBestEffort;
-  return guaranteed && Equal(requests, limits) ? QosClass::kGuaranteed : QosClass::kBurstable;
+  if (requests.has_none() && limits.has_none()) return QosClass::kBestEffort;
+  return guaranteed && requests == limits ? QosClass::kGuaranteed : QosClass::kBurstable;
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace portcullis::api::quota {
 
 Quantity ReadQuantity(json::Value value) {
-  base::Result<Quantity> parsed =
-      Quantity::Parse(value.is_number() ? json::ToString(value) : std::string(value.AsString()));
-  return parsed.ok() ? *parsed : Quantity();
+  base::Result<Quantity> parsed = value.is_number() ? Quantity::Parse(json::ToString(value))
+                                                    : Quantity::Parse(value.AsString());
+  return parsed.ok() ? *std::move(parsed) : Quantity();
 }
 
 Resources ReadResources(json::Value object) {

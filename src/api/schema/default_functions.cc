@@ -140,7 +140,10 @@ Value VolumeSource(json::Arena& arena, Value volume) {
 // Quantities finer than a thousandth are rounded up to it.
 Value RoundMilli(json::Arena& arena, Value list) {
   return json::EditMembers(arena, list, [&](const json::Member& member) {
-    const auto quantity = Quantity::Parse(member.value.AsString());
+    const std::string_view text = member.value.AsString();
+    // Finer is only what has a fraction, a negative exponent, or one of the suffixes n and u.
+    if (text.find_first_of(".-nu") == std::string_view::npos) return member.value;
+    const auto quantity = Quantity::Parse(text);
     if (!quantity.ok() || quantity->IsMilli()) return member.value;
     return json::String(arena, quantity->RoundedToMilli().ToString());
   });
