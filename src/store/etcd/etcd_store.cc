@@ -53,6 +53,11 @@ void LogUnreadable(const UnreadableObject& object, std::string_view prefix) {
                  {{"key", StorageKey(object.key(), prefix)}, {"error", object.error}});
 }
 
+// Whether each write of such an object is one of rules_key_, too.
+bool MayBeUntoldRule(const Collection& collection) {
+  return HasRules(collection) && collection.resource != "resourcequotas";  // see ChangesRules()
+}
+
 std::string_view NameOf(Change::Kind kind) {
   if (kind == Change::Kind::kCreate) return "create";
   return kind == Change::Kind::kUpdate ? "update" : "delete";
@@ -99,7 +104,7 @@ class StoreInEtcd final : public EtcdStore {
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
   void OnLost() PC_EXCLUDES(mutex_);
   void NoteRules(std::int64_t revision);
-  void LookForUntoldRules(const std::vector<etcd::WatchEvent>& events);
+  void NoteUntoldRule(const etcd::WatchEvent& event);
   EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
@@ -376,13 +381,21 @@ ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) 
 
 void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
   std::vector<EventPtr> published;
-  LookForUntoldRules(events);
   std::unordered_map<std::string_view, ObjectPtr> changed;  // by the earlier ones of these events
   std::optional<std::int64_t> rules_revision;
+  const etcd::WatchEvent* untold = nullptr;  // a write of a rule without that of rules_key_
   for (const etcd::WatchEvent& event : events) {
-    if (event.kv.key == rules_key_) rules_revision = event.deleted ? 0 : event.kv.mod_revision;
+    if (event.kv.key == rules_key_) {
+      rules_revision = event.deleted ? 0 : event.kv.mod_revision;
+      // A transaction puts the key behind the rule.
+      if (untold != nullptr && untold->kv.mod_revision == event.kv.mod_revision) untold = nullptr;
+      continue;
+    }
     const auto key = ParseStorageKey(event.kv.key, options_.prefix);
     if (!key) continue;
+    if (untold == nullptr && !has_untold_rules_ && MayBeUntoldRule(key->collection())) {
+      untold = &event;
+    }
     if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
     if (event.kv.mod_revision <= this->revision()) continue;  // see PublishOwn()
     auto [it, is_new] = changed.try_emplace(event.kv.key);
@@ -393,6 +406,7 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
     published.push_back(std::move(made));
   }
   if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
+  if (untold != nullptr) NoteUntoldRule(*untold);
   if (!published.empty()) Publish(published);
   if (rules_revision) NoteRules(*rules_revision);
   Advance(revision);
@@ -405,19 +419,10 @@ void StoreInEtcd::NoteRules(std::int64_t revision) {
 }
 
 // A kube-apiserver does not write the key of the rules, nor does an older release of this server.
-void StoreInEtcd::LookForUntoldRules(const std::vector<etcd::WatchEvent>& events) {
-  if (has_untold_rules_) return;
-  std::int64_t told = 0;
-  for (auto event = events.rbegin(); event != events.rend(); ++event) {
-    if (event->kv.key == rules_key_) told = event->kv.mod_revision;
-    const auto key = ParseStorageKey(event->kv.key, options_.prefix);
-    if (!key || !HasRules(key->collection()) || event->kv.mod_revision == told) continue;
-    if (key->resource == "resourcequotas") continue;  // see ChangesRules()
-    has_untold_rules_ = true;
-    base::LogInfo("another server writes rules without telling; each write asks etcd first",
-                  {{"key", event->kv.key}});
-    return;
-  }
+void StoreInEtcd::NoteUntoldRule(const etcd::WatchEvent& event) {
+  has_untold_rules_ = true;
+  base::LogInfo("another server writes rules without telling; each write asks etcd first",
+                {{"key", event.kv.key}});
 }
 
 EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
@@ -432,7 +437,7 @@ EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
     made.object = previous->WithRevision(made.revision);
   } else {
     std::optional<UnreadableObject> unreadable;
-    made.object = reader_->Read(event.kv, own_.Take(event.kv.key, event.kv.value), unreadable);
+    made.object = reader_->Read(key, event.kv, own_.Take(event.kv.key, event.kv.value), unreadable);
     if (unreadable) {
       LogUnreadable(*unreadable, options_.prefix);
       if (options_.observer != nullptr) options_.observer->OnDecodeError(key.collection());

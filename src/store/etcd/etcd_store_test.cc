@@ -469,6 +469,17 @@ TEST_F(Rules, HaveNoRevisionOnceAServerHasWrittenOneWithoutTelling) {
   EXPECT_EQ(one->rules_revision(), std::nullopt);
 }
 
+TEST_F(Rules, ThatWereToldDoNotHideAnEarlierOneThatWasNot) {
+  const auto one = Open();
+  etcd_.SetSilent(true);
+  etcd_.Put("/registry/namespaces/a", "k8s");
+  ASSERT_TRUE(Open()->Create(Namespace("b"), Encode("", "b")).ok());
+  etcd_.SetSilent(false);
+  ASSERT_TRUE(Freshen(*one).ok()) << "all events come at once";
+  EXPECT_NE(one->Get(Namespace("b")), nullptr);
+  EXPECT_EQ(one->rules_revision(), std::nullopt);
+}
+
 TEST_F(Rules, DoNotHideThatAWriteMayHaveHappened) {
   const auto one = Open();
   etcd_.LoseAnswers(1);

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "etcd/await.h"
 #include "store/etcd/rules.h"
+#include "store/storage_key.h"
 
 namespace portcullis::store {
 namespace {
@@ -47,8 +48,10 @@ base::Result<Listing> ReadAll(etcd::Client& client, ValueReader& reader, const b
     }
     for (const etcd::KeyValue& kv : page->kvs) {
       if (kv.key == rules_key) listing.rules_revision = kv.mod_revision;
+      const auto key = ParseStorageKey(kv.key, reader.prefix());
+      if (!key) continue;
       std::optional<UnreadableObject> unreadable;
-      ObjectPtr object = reader.Read(kv, false, unreadable);
+      ObjectPtr object = reader.Read(*key, kv, false, unreadable);
       if (unreadable) content.unreadable.push_back(*std::move(unreadable));
       if (object != nullptr) content.objects.push_back(std::move(object));
     }

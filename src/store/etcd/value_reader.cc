@@ -28,15 +28,13 @@ const std::shared_ptr<const CollectionName>& ValueReader::NameOf(const Key& key)
   return name;
 }
 
-ObjectPtr ValueReader::Read(const etcd::KeyValue& kv, bool is_own,
+ObjectPtr ValueReader::Read(const Key& key, const etcd::KeyValue& kv, bool is_own,
                             std::optional<UnreadableObject>& unreadable) {
-  const auto key = ParseStorageKey(kv.key, prefix_);
-  if (!key) return nullptr;
   const auto fail = [&](const base::Status& why, std::string_view failed) {
     UnreadableObject object;
-    object.collection = NameOf(*key);
-    object.ns = key->ns;
-    object.name = key->name;
+    object.collection = NameOf(key);
+    object.ns = key.ns;
+    object.name = key.name;
     object.revision = kv.mod_revision;
     object.error = why.message();
     object.failed = failed;
@@ -46,18 +44,18 @@ ObjectPtr ValueReader::Read(const etcd::KeyValue& kv, bool is_own,
   Opened opened;
   const bool is_opened = transformer_ != nullptr || kv.value.starts_with(kEncryptedPrefix);
   if (is_opened) {
-    auto decrypted = Decrypt(*key, kv);
+    auto decrypted = Decrypt(key, kv);
     if (!decrypted.ok()) return fail(decrypted.status(), "transform");
     opened = *std::move(decrypted);
   }
   Form form;
   form.seal = opened.seal;
   const std::string_view plain = is_opened ? opened.plain : kv.value;
-  const auto encoded = is_own ? FromEtcdValue(plain) : Decode(*key, plain, form.converted);
+  const auto encoded = is_own ? FromEtcdValue(plain) : Decode(key, plain, form.converted);
   if (!encoded.ok()) return fail(encoded.status(), "decode");
   if (form.converted || form.seal != kPlain) Note(kv.mod_revision, form);
   const std::string_view bytes = encoded->bytes;
-  return Object::Make(NameOf(*key), key->ns, key->name, kv.mod_revision,
+  return Object::Make(NameOf(key), key.ns, key.name, kv.mod_revision,
                       bytes.substr(0, encoded->revision_at), bytes.substr(encoded->revision_at));
 }
 

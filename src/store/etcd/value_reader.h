@@ -34,9 +34,9 @@ class ValueReader {
         transformer_(std::move(transformer)) {}
 
   const std::string& prefix() const { return prefix_; }
-  // Null for keys that hold no API object, and for an object that cannot be read: `unreadable`
+  // `key` is ParseStorageKey() of that of `kv`. Null for an object that cannot be read: `unreadable`
   // becomes that one then. A value that this server has written (`is_own`) is not looked at closely.
-  ObjectPtr Read(const etcd::KeyValue& kv, bool is_own,
+  ObjectPtr Read(const Key& key, const etcd::KeyValue& kv, bool is_own,
                  std::optional<UnreadableObject>& unreadable);
   // Whether the object was read of a value that is not as this server would write it: of another
   // encoding or version, or encrypted with another key, or not at all.
