@@ -6,49 +6,19 @@
 
 #include <string>
 
-#include "base/clock.h"
 #include "base/strings.h"
-#include "json/reader.h"
 #include "json/writer.h"
-#include "registry/kind_table.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class KindChecks : public testing::Test {
+class KindChecks : public testing::KindTest {
  protected:
-  json::Value Parse(std::string_view text) {
-    auto value = json::Parse(arena_, text);
-    EXPECT_TRUE(value.ok()) << text;
-    return value.ok() ? *value : json::Value();
-  }
-  std::string Errors(std::string_view group, std::string_view resource, std::string_view object,
-                     std::string_view old = {}, std::string_view subresource = {}) {
-    const Kind* kind = KindTable::BuiltIn().Find(group, resource);
-    Context context{arena_, resource_, kind_, subresource, "", "a", user_, base::SystemClock()};
-    api::FieldErrors errors;
-    if (old.empty()) {
-      kind->validate(context, Parse(object), errors);
-    } else {
-      const json::Value after = Parse(object);
-      const json::Value before = Parse(old);
-      for (const UpdateCheck check : {kind->validate_between, kind->validate_update}) {
-        if (check != nullptr) check(context, after, before, errors);
-      }
-    }
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
-  }
   // Of an object that had nothing before.
   std::string OfStatus(std::string_view group, std::string_view resource, std::string_view status) {
     return Errors(group, resource, base::StrCat(R"({"status":)", status, "}"), "{}", "status");
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
 };
 
 // What of the metadata a write of the status changes.
@@ -57,7 +27,7 @@ TEST_F(KindChecks, MetadataInWritesOfTheStatus) {
     Kind row = *KindTable::BuiltIn().Find(group, resource);
     row.traits.has_status = true;
     const DefaultStrategy strategy(row);
-    Context context{arena_, resource_, kind_, "status", "", "a", user_, base::SystemClock()};
+    const Context context = ContextOf("status");
     const json::Value result = strategy.PrepareForUpdate(
         context,
         Parse(R"({"metadata":{"labels":{"l":"2"},"annotations":{"a":"2"},"finalizers":["x/y"]},

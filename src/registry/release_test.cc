@@ -5,32 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "api/names.h"
-#include "base/clock.h"
-#include "json/reader.h"
 #include "json/writer.h"
-#include "registry/kind_table.h"
-#include "release/release.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class OlderReleases : public testing::Test {
+class OlderReleases : public testing::KindTest {
  protected:
-  json::Value Parse(std::string_view text) {
-    auto value = json::Parse(arena_, text);
-    EXPECT_TRUE(value.ok()) << text;
-    return value.ok() ? *value : json::Value();
-  }
   Context ContextOf(std::string_view version) {
-    release_.emplace(*release::Release::Open(version));
-    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
-    context.release = &*release_;
-    return context;
+    SetRelease(version);
+    return KindTest::ContextOf();
   }
   static std::unique_ptr<Strategy> StrategyOf(std::string_view group, std::string_view resource) {
     static Kind row;
@@ -40,24 +28,9 @@ class OlderReleases : public testing::Test {
   }
   std::string Errors(std::string_view version, std::string_view group, std::string_view resource,
                      std::string_view object, std::string_view old = {}) {
-    const Kind* kind = KindTable::BuiltIn().Find(group, resource);
-    const Context context = ContextOf(version);
-    api::FieldErrors errors;
-    if (old.empty()) {
-      kind->validate(context, Parse(object), errors);
-    } else {
-      kind->validate_update(context, Parse(object), Parse(old), errors);
-    }
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
+    SetRelease(version);
+    return KindTest::Errors(group, resource, object, old);
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
-  std::optional<release::Release> release_;
 };
 
 bool Has(const std::string& text, std::string_view part) {

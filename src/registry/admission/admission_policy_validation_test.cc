@@ -8,6 +8,7 @@
 #include "json/reader.h"
 #include "kube_cel/compiler.h"
 #include "registry/admission/static_names.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
@@ -24,11 +25,6 @@ class Compiling final : public ExpressionChecker {
 
 class AdmissionPoliciesTest : public ::testing::Test {
  protected:
-  static std::string Text(const api::FieldErrors& errors) {
-    std::string out;
-    for (const api::FieldError& error : errors) out += error.ToString() + "\n";
-    return out;
-  }
   json::Value Policy(std::string_view expression) {
     return json::Parse(arena_,
                        base::StrCat(R"({"metadata":{"name":"p"},"spec":{"failurePolicy":"Fail",)"
@@ -49,24 +45,24 @@ TEST_F(AdmissionPoliciesTest, NewExpressionsUseWhatTheReleaseBeforeKnows) {
   const json::Value policy = Policy("isSemver('1.2.3')");
   api::FieldErrors errors;
   ValidateAdmissionPolicy(policy, {}, PolicyKind::kValidating, &checker, errors);
-  EXPECT_EQ(Text(errors),
+  EXPECT_EQ(testing::TextOf(errors),
             "spec.validations[0].expression: Invalid value: \"isSemver('1.2.3')\": compilation "
             "failed: ERROR: <input>:1:9: undeclared reference to 'isSemver' (in container '')\n"
             " | isSemver('1.2.3')\n"
             " | ........^\n");
   errors.clear();
   ValidateAdmissionPolicy(policy, policy, PolicyKind::kValidating, &checker, errors);
-  EXPECT_EQ(Text(errors), "");  // it was stored before
+  EXPECT_EQ(testing::TextOf(errors), "");  // it was stored before
   const Compiling newest(36);
   ValidateAdmissionPolicy(policy, {}, PolicyKind::kValidating, &newest, errors);
-  EXPECT_EQ(Text(errors), "");
+  EXPECT_EQ(testing::TextOf(errors), "");
 }
 
 TEST_F(AdmissionPoliciesTest, ChecksWarningsAndConditionsOfTheStatus) {
   const auto check = [&](std::string_view status) {
     api::FieldErrors errors;
     ValidatePolicyStatus(json::Parse(arena_, status).value(), errors);
-    return Text(errors);
+    return testing::TextOf(errors);
   };
   EXPECT_EQ(check(R"({"typeChecking":{"expressionWarnings":[{"fieldRef":"","warning":""},)"
                   R"({"fieldRef":"spec.[","warning":"x"},)"
@@ -100,7 +96,7 @@ TEST_F(AdmissionPoliciesTest, NamesOfFilesAreReserved) {
   context.reserves_static_names = true;
   CheckStaticName(context, object, errors);
   WarnOfStaticName(context, object, warnings);
-  EXPECT_EQ(Text(errors),
+  EXPECT_EQ(testing::TextOf(errors),
             "metadata.name: Invalid value: \"a.static.k8s.io\": names ending with "
             "\".static.k8s.io\" are reserved for static manifest-based configurations and cannot "
             "be managed via the API\n");

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "json/reader.h"
 #include "registry/devices/device_checks.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
@@ -35,7 +36,7 @@ constexpr std::string_view kAllocated =
 constexpr std::string_view kDevice =
     R"(,"devices":[{"driver":"gpu.example.com","pool":"p","device":"d"}]})";
 
-class ClaimAuthorization : public testing::Test {
+class ClaimAuthorization : public ::testing::Test {
  protected:
   std::string Errors(const std::string& status, const std::string& old) {
     Context context{arena_, resource_, kind_, "status", "a", "team", user_, base::SystemClock()};
@@ -44,9 +45,7 @@ class ClaimAuthorization : public testing::Test {
     api::FieldErrors errors;
     CheckMayWriteClaimStatus(context, json::Parse(arena_, status).value(),
                              json::Parse(arena_, old).value(), errors);
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
+    return testing::TextOf(errors);
   }
 
   // Of a user that writes the status of a device of an allocated claim.

@@ -6,30 +6,16 @@
 
 #include <string>
 
-#include "base/clock.h"
-#include "json/reader.h"
-#include "registry/kind_table.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class Devices : public testing::Test {
+class Devices : public testing::KindTest {
  protected:
   std::string Errors(std::string_view resource, std::string_view object) {
-    const Kind* kind = KindTable::BuiltIn().Find("resource.k8s.io", resource);
-    const DefaultStrategy strategy(*kind);
-    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
-    api::FieldErrors errors;
-    strategy.Validate(context, json::Parse(arena_, object).value(), errors);
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
+    return KindTest::Errors("resource.k8s.io", resource, object);
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
 };
 
 TEST_F(Devices, RequestsOfV1beta1AreExactOnes) {

@@ -4,31 +4,18 @@
 
 #include <string>
 
-#include "base/clock.h"
 #include "base/strings.h"
-#include "json/reader.h"
-#include "registry/kind_table.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class FlowControl : public testing::Test {
+class FlowControl : public testing::KindTest {
  protected:
   std::string Errors(std::string_view resource, std::string_view spec) {
-    const Kind* kind = KindTable::BuiltIn().Find("flowcontrol.apiserver.k8s.io", resource);
-    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
-    api::FieldErrors errors;
-    const std::string text = base::StrCat(R"({"metadata":{"name":"a"},"spec":)", spec, "}");
-    kind->validate(context, json::Parse(arena_, text).value(), errors);
-    std::string out;
-    for (const api::FieldError& error : errors) out += error.ToString() + "\n";
-    return out;
+    return KindTest::Errors("flowcontrol.apiserver.k8s.io", resource,
+                            base::StrCat(R"({"metadata":{"name":"a"},"spec":)", spec, "}"));
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
 };
 
 TEST_F(FlowControl, RulesNameTheirSubjectsVerbsAndPaths) {

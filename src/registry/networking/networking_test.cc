@@ -4,44 +4,18 @@
 
 #include <string>
 
-#include "base/clock.h"
-#include "json/reader.h"
 #include "json/writer.h"
-#include "registry/kind_table.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class Networking : public testing::Test {
+class Networking : public testing::KindTest {
  protected:
-  json::Value Parse(std::string_view text) { return json::Parse(arena_, text).value(); }
-
-  std::string Text(const api::FieldErrors& errors) {
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
-  }
-  std::string ErrorsOf(std::string_view group, std::string_view resource, std::string_view object,
-                       std::string_view old = {}) {
-    const Kind* kind = KindTable::BuiltIn().Find(group, resource);
-    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
-    api::FieldErrors errors;
-    if (old.empty()) {
-      kind->validate(context, Parse(object), errors);
-    } else {
-      kind->validate_update(context, Parse(object), Parse(old), errors);
-    }
-    return Text(errors);
-  }
   std::string Errors(std::string_view resource, std::string_view object,
                      std::string_view old = {}) {
-    return ErrorsOf("networking.k8s.io", resource, object, old);
+    return KindTest::Errors("networking.k8s.io", resource, object, old);
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
 };
 
 TEST_F(Networking, ABackendIsAServiceOrAResource) {
@@ -75,7 +49,7 @@ TEST_F(Networking, NetworksOfOneFamilyAreRefused) {
 TEST_F(Networking, NamesOfAddressesAreAddressesAndKeepTheirParent) {
   const Kind* kind = KindTable::BuiltIn().Find("networking.k8s.io", "ipaddresses");
   const auto strategy = kind->make(*kind);
-  const Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
+  const Context context = ContextOf();
   EXPECT_TRUE(strategy->CheckName(context, "2001:db8::1", false).empty());
   EXPECT_EQ(strategy->CheckName(context, "2001:DB8::1", false),
             std::vector<std::string>{"must be in canonical form (\"2001:db8::1\")"});
@@ -88,7 +62,7 @@ TEST_F(Networking, NamesOfAddressesAreAddressesAndKeepTheirParent) {
 TEST_F(Networking, AutoscalersKeepNothingThatTheOtherVersionSaysInAnnotations) {
   const Kind* kind = KindTable::BuiltIn().Find("autoscaling", "horizontalpodautoscalers");
   const auto strategy = kind->make(*kind);
-  Context context{arena_, resource_, kind_, "", "", "a", user_, base::SystemClock()};
+  const Context context = ContextOf();
   const json::Value stated = Parse(R"({"metadata":{"annotations":{
       "autoscaling.alpha.kubernetes.io/metrics":"[]","a":"b",
       "autoscaling.alpha.kubernetes.io/conditions":"[]"}},"spec":{}})");
@@ -103,7 +77,7 @@ TEST_F(Networking, UnknownMetricsAreToldTwice) {
       "spec.metrics[0].type: Unsupported value: \"X\": supported values: \"ContainerResource\", "
       "\"External\", \"Object\", \"Pods\", \"Resource\"\n";
   EXPECT_EQ(
-      ErrorsOf(
+      KindTest::Errors(
           "autoscaling", "horizontalpodautoscalers",
           R"({"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"a/v1","kind":"K","name":"n"},)"
           R"("metrics":[{"type":"X"}],"behavior":{"scaleUp":{"tolerance":"-1",)"

@@ -5,36 +5,18 @@
 #include <algorithm>
 #include <string>
 
-#include "base/clock.h"
 #include "base/strings.h"
-#include "json/reader.h"
-#include "registry/kind_table.h"
+#include "registry/testing/kind_test.h"
 
 namespace portcullis::registry {
 namespace {
 
-class Storage : public testing::Test {
+class Storage : public testing::KindTest {
  protected:
   std::string Errors(std::string_view resource, std::string_view object,
                      std::string_view old = {}) {
-    const Kind* kind = KindTable::BuiltIn().Find("storage.k8s.io", resource);
-    Context context{arena_, resource_, kind_, "", "a", "", user_, base::SystemClock()};
-    api::FieldErrors errors;
-    const json::Value value = json::Parse(arena_, object).value();
-    if (old.empty()) {
-      kind->validate(context, value, errors);
-    } else {
-      kind->validate_update(context, value, json::Parse(arena_, old).value(), errors);
-    }
-    std::string text;
-    for (const api::FieldError& error : errors) text += error.ToString() + "\n";
-    return text;
+    return KindTest::Errors("storage.k8s.io", resource, object, old);
   }
-
-  json::Arena arena_;
-  api::GroupVersionResource resource_;
-  api::GroupVersionKind kind_;
-  api::UserInfo user_;
 };
 
 TEST_F(Storage, DriversAreJudgedInTheOrderOfKubernetes) {
