@@ -508,6 +508,7 @@ void StoreInEtcd::KeepHouse() {
     }
     const base::SteadyTime now = options_.clock->Steady();
     waiters_.Expire(now);
+    follower_.Remind();
     if (is_lost) ReadAgain();
     if (now >= next_measurement) {
       MeasureDatabase();

@@ -185,6 +185,16 @@ TEST_F(EtcdStoreTest, ReachesRevisionsOfOtherKeys) {
   }
 }
 
+TEST_F(EtcdStoreTest, AsksAgainForProgressThatEtcdDoesNotTell) {
+  const auto store = Open();
+  const std::int64_t revision = etcd_.Put("elsewhere", "1");
+  etcd_.LeaveUnanswered(1);
+  EXPECT_TRUE(Freshen(*store).ok());
+  EXPECT_GE(store->revision(), revision);
+  etcd_.Put("elsewhere", "2");
+  EXPECT_TRUE(Freshen(*store).ok());
+}
+
 TEST_F(EtcdStoreTest, SharesReadsOfTheRevision) {
   const auto store = Open();
   const int before = etcd_.ranges();

@@ -54,6 +54,11 @@ void Follower::Reach(std::int64_t revision) {
   if (wanted_ > seen_ && !is_requested_) RequestProgress();
 }
 
+void Follower::Remind() {
+  base::MutexLock lock(mutex_);
+  if (wanted_ > seen_) RequestProgress();
+}
+
 void Follower::RequestProgress() {
   if (!has_exact_progress_ || watch_ == nullptr) return;
   is_requested_ = true;

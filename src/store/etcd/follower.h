@@ -42,6 +42,9 @@ class Follower final : private etcd::WatchReceiver {
   void Stop() PC_EXCLUDES(mutex_);
   // Makes the receiver hear soon that this revision is reached, also if its key is none of the prefix.
   void Reach(std::int64_t revision) PC_EXCLUDES(mutex_);
+  // To be called now and then: etcd leaves a request for progress without an answer while the watch
+  // has not caught up (its progressIfSync), and then only another one is answered.
+  void Remind() PC_EXCLUDES(mutex_);
 
  private:
   void OnEvents(std::int64_t revision, std::vector<etcd::WatchEvent> events) override;

@@ -116,6 +116,10 @@ class FakeClient final : public etcd::Client {
     ~FakeWatch() override { client.Forget(*this); }
     void RequestProgress() override {
       client.Post([this, &c = client] {
+        if (c.server_.unanswered_ > 0) {
+          --c.server_.unanswered_;
+          return;
+        }
         if (c.watches_.contains(this)) c.Deliver(*this, true);
       });
     }

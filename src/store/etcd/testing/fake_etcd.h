@@ -40,6 +40,8 @@ class FakeEtcd {
   void CompactTo(std::int64_t revision) PC_EXCLUDES(mutex_);
   // Whether watches that are there hear nothing.
   void SetSilent(bool silent) { silent_ = silent; }
+  // The next requests for progress get no answer, as while a watch has not caught up.
+  void LeaveUnanswered(int count) { unanswered_ = count; }
   // Ends all watches: they cannot go on from where they are.
   void CancelWatches() PC_EXCLUDES(mutex_);
   // The version that members tell.
@@ -77,6 +79,7 @@ class FakeEtcd {
   std::function<void()> before_txn_ PC_GUARDED_BY(mutex_);
   std::atomic<int> lost_answers_{0};
   std::atomic<int> lost_requests_{0};
+  std::atomic<int> unanswered_{0};
   std::atomic<int> ranges_{0};
   std::atomic<bool> silent_{false};
 };
