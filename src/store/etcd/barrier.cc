@@ -3,6 +3,7 @@
 #include "store/etcd/barrier.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "store/etcd/errors.h"
@@ -13,43 +14,63 @@ Barrier::Barrier(etcd::Client& client, std::string key, WaitFor wait_for)
     : client_(client), key_(std::move(key)), wait_for_(std::move(wait_for)) {}
 
 void Barrier::Wait(base::SteadyTime deadline, Done done) {
-  Waiters waiters;
   {
     base::MutexLock lock(mutex_);
     next_.push_back({deadline, std::move(done)});
-    if (std::exchange(reading_, true)) return;
-    waiters.swap(next_);
+    if (is_reading_) return;
+    deadline = BeginNext();
   }
-  Read(std::move(waiters));
+  Read(deadline);
 }
 
-void Barrier::Read(Waiters waiters) {
-  const auto shared = std::make_shared<Waiters>(std::move(waiters));
+base::SteadyTime Barrier::BeginNext() {
+  is_reading_ = true;
+  present_.swap(next_);
   base::SteadyTime deadline = base::SteadyTime::min();
-  for (const Waiter& waiter : *shared) deadline = std::max(deadline, waiter.deadline);
+  for (const Waiter& waiter : present_) deadline = std::max(deadline, waiter.deadline);
+  return deadline;
+}
+
+void Barrier::Read(base::SteadyTime deadline) {
   etcd::RangeRequest request;
   request.key = key_;
   request.keys_only = true;
   client_.Range(std::move(request), deadline,
-                [this, shared, deadline](const base::Result<etcd::RangeResponse>& response) {
-                  OnRead(shared, deadline, response);
-                });
+                [this](const base::Result<etcd::RangeResponse>& response) { OnRead(response); });
 }
 
-void Barrier::OnRead(const std::shared_ptr<Waiters>& waiters, base::SteadyTime deadline,
-                     const base::Result<etcd::RangeResponse>& response) {
-  Waiters next;
+void Barrier::OnRead(const base::Result<etcd::RangeResponse>& response) {
+  Waiters waiters;
+  std::optional<base::SteadyTime> next;
   {
     base::MutexLock lock(mutex_);
-    next.swap(next_);
-    reading_ = !next.empty();
+    waiters.swap(present_);
+    is_reading_ = false;
+    if (!next_.empty()) next = BeginNext();
   }
-  if (!next.empty()) Read(std::move(next));
-  const auto answer = [waiters](const base::Status& status) {
-    for (Waiter& waiter : *waiters) waiter.done(status);
-  };
-  if (!response.ok()) return answer(StoreError(response.status()));
-  wait_for_(response->revision, deadline, answer);
+  if (next) Read(*next);
+  for (Waiter& waiter : waiters) {
+    if (!response.ok()) {
+      waiter.done(StoreError(response.status()));
+    } else {
+      wait_for_(response->revision, waiter.deadline, std::move(waiter.done));
+    }
+  }
+}
+
+void Barrier::Expire(base::SteadyTime now) {
+  Waiters due;
+  {
+    base::MutexLock lock(mutex_);
+    for (Waiters* waiters : {&present_, &next_}) {
+      std::erase_if(*waiters, [&](Waiter& waiter) {
+        if (waiter.deadline > now) return false;
+        due.push_back(std::move(waiter));
+        return true;
+      });
+    }
+  }
+  for (Waiter& waiter : due) waiter.done(RequestTimedOut());
 }
 
 }  // namespace portcullis::store

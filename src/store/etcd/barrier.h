@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,8 +27,10 @@ class Barrier {
   // `client` outlives it; it is destroyed when no read is under way. `key` need not exist.
   Barrier(etcd::Client& client, std::string key, WaitFor wait_for);
 
-  // Calls `done` once, on the client's loop or where `wait_for` calls back.
+  // Calls `done` once, on the client's loop, where `wait_for` calls back, or in Expire().
   void Wait(base::SteadyTime deadline, Done done) PC_EXCLUDES(mutex_);
+  // Ends those whose deadline has passed while etcd has not told the revision.
+  void Expire(base::SteadyTime now) PC_EXCLUDES(mutex_);
 
  private:
   struct Waiter {
@@ -37,15 +38,17 @@ class Barrier {
     Done done;
   };
   using Waiters = std::vector<Waiter>;
-  void Read(Waiters waiters);
-  void OnRead(const std::shared_ptr<Waiters>& waiters, base::SteadyTime deadline,
-              const base::Result<etcd::RangeResponse>& response) PC_EXCLUDES(mutex_);
+  void Read(base::SteadyTime deadline);
+  void OnRead(const base::Result<etcd::RangeResponse>& response) PC_EXCLUDES(mutex_);
+  // Makes those who wait for the next read wait for this one; until when it may take.
+  base::SteadyTime BeginNext() PC_REQUIRES(mutex_);
 
   etcd::Client& client_;
   const std::string key_;
   const WaitFor wait_for_;
   base::Mutex mutex_;
-  bool reading_ PC_GUARDED_BY(mutex_) = false;
+  bool is_reading_ PC_GUARDED_BY(mutex_) = false;
+  Waiters present_ PC_GUARDED_BY(mutex_);  // of the read under way
   Waiters next_ PC_GUARDED_BY(mutex_);
 };
 

@@ -507,6 +507,7 @@ void StoreInEtcd::KeepHouse() {
       is_lost = is_lost_;
     }
     const base::SteadyTime now = options_.clock->Steady();
+    barrier_.Expire(now);
     waiters_.Expire(now);
     follower_.Remind();
     if (is_lost) ReadAgain();

@@ -195,6 +195,29 @@ TEST_F(EtcdStoreTest, AsksAgainForProgressThatEtcdDoesNotTell) {
   EXPECT_TRUE(Freshen(*store).ok());
 }
 
+TEST_F(EtcdStoreTest, ARequestWaitsNoLongerForOthersThanItMay) {
+  const auto store = Open();
+  const auto begin = [&](std::chrono::seconds patience) {
+    const auto done = std::make_shared<std::promise<base::Status>>();
+    store->Freshen(base::SystemClock().Steady() + patience,
+                   [done](base::Status status) { done->set_value(std::move(status)); });
+    return done->get_future();
+  };
+  etcd_.HoldRanges(true);
+  // The first of them waits for a read that etcd does not answer, the others for the next one.
+  auto patient = begin(std::chrono::seconds(60));
+  auto hasty = begin(std::chrono::seconds(0));
+  auto next = begin(std::chrono::seconds(60));
+  const bool has_ended = hasty.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(has_ended);
+  etcd_.HoldRanges(false);
+  if (has_ended) {
+    EXPECT_EQ(hasty.get().reason(), base::Reason::kTimeout);
+  }
+  EXPECT_TRUE(patient.get().ok());
+  EXPECT_TRUE(next.get().ok());
+}
+
 TEST_F(EtcdStoreTest, SharesReadsOfTheRevision) {
   const auto store = Open();
   const int before = etcd_.ranges();

@@ -42,7 +42,14 @@ class FakeClient final : public etcd::Client {
              Done<etcd::RangeResponse> done) override {
     Post([this, request = std::move(request), done = std::move(done)] {
       ++server_.ranges_;
-      done(server_.Range(request));
+      const auto answer = [this, request, done] { done(server_.Range(request)); };
+      server_.holds_ranges_ ? held_.push_back(answer) : answer();
+    });
+  }
+  // Answers the reads that wait.
+  void Release() {
+    Post([this] {
+      for (const auto& answer : std::exchange(held_, {})) answer();
     });
   }
   void Txn(etcd::TxnRequest request, base::SteadyTime, Done<etcd::TxnResponse> done) override {
@@ -155,7 +162,8 @@ class FakeClient final : public etcd::Client {
   base::Mutex mutex_;
   base::CondVar changed_;
   std::deque<std::function<void()>> tasks_ PC_GUARDED_BY(mutex_);
-  std::set<FakeWatch*> watches_;  // the loop's
+  std::set<FakeWatch*> watches_;             // the loop's
+  std::vector<std::function<void()>> held_;  // likewise
   std::thread loop_;
 };
 
@@ -272,6 +280,13 @@ void FakeEtcd::CompactTo(std::int64_t revision) {
   base::MutexLock lock(mutex_);
   compacted_ = std::max(compacted_, revision);
   std::erase_if(history_, [&](const Change& change) { return change.revision <= revision; });
+}
+
+void FakeEtcd::HoldRanges(bool hold) {
+  holds_ranges_ = hold;
+  if (hold) return;
+  base::MutexLock lock(mutex_);
+  for (FakeClient* client : clients_) client->Release();
 }
 
 void FakeEtcd::CancelWatches() {

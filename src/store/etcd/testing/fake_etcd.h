@@ -42,6 +42,8 @@ class FakeEtcd {
   void SetSilent(bool silent) { silent_ = silent; }
   // The next requests for progress get no answer, as while a watch has not caught up.
   void LeaveUnanswered(int count) { unanswered_ = count; }
+  // Whether reads wait.
+  void HoldRanges(bool hold) PC_EXCLUDES(mutex_);
   // Ends all watches: they cannot go on from where they are.
   void CancelWatches() PC_EXCLUDES(mutex_);
   // The version that members tell.
@@ -80,6 +82,7 @@ class FakeEtcd {
   std::atomic<int> lost_answers_{0};
   std::atomic<int> lost_requests_{0};
   std::atomic<int> unanswered_{0};
+  std::atomic<bool> holds_ranges_{false};
   std::atomic<int> ranges_{0};
   std::atomic<bool> silent_{false};
 };
