@@ -109,6 +109,7 @@ class StoreInEtcd final : public EtcdStore {
 
   void KeepHouse() PC_EXCLUDES(mutex_);
   void MeasureDatabase();
+  void ReadWhenLost() PC_EXCLUDES(mutex_);
   void ReadAgain() PC_EXCLUDES(mutex_);
 
   const EtcdOptions options_;
@@ -134,6 +135,7 @@ class StoreInEtcd final : public EtcdStore {
   bool is_lost_ PC_GUARDED_BY(mutex_) = false;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
   std::thread housekeeper_;
+  std::thread reader_of_all_;  // which may wait for etcd, while nothing else may
 };
 
 StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd,
@@ -163,6 +165,7 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
       rules_revision_(rules_revision) {
   follower_.Start(revision());
   housekeeper_ = std::thread([this] { KeepHouse(); });
+  reader_of_all_ = std::thread([this] { ReadWhenLost(); });
 }
 
 StoreInEtcd::~StoreInEtcd() {
@@ -173,6 +176,7 @@ StoreInEtcd::~StoreInEtcd() {
   }
   changed_.NotifyAll();
   housekeeper_.join();
+  reader_of_all_.join();
   follower_.Stop();
   waiters_.Close();
   client_.reset();  // first, because its calls under way refer to the other parts
@@ -460,6 +464,22 @@ void StoreInEtcd::OnLost() {
   changed_.NotifyAll();
 }
 
+void StoreInEtcd::ReadWhenLost() {
+  pthread_setname_np(pthread_self(), "etcd-reader");
+  const base::NeedsMemory needs;
+  base::SteadyTime next{};  // an etcd that ends each watch at once is not read all the time
+  while (true) {
+    {
+      base::MutexLock lock(mutex_);
+      while (!stopping_ && !is_lost_) changed_.Wait(mutex_);
+      while (!stopping_ && options_.clock->Steady() < next) changed_.WaitUntil(mutex_, next);
+      if (stopping_) return;
+    }
+    ReadAgain();
+    next = options_.clock->Steady() + kTick;
+  }
+}
+
 void StoreInEtcd::ReadAgain() {
   auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
   if (!listing.ok()) {
@@ -499,18 +519,15 @@ void StoreInEtcd::KeepHouse() {
   base::SteadyTime next_compaction = options_.clock->Steady() + options_.compaction_interval;
   base::SteadyTime next_measurement{};
   while (true) {
-    bool is_lost = false;
     {
       base::MutexLock lock(mutex_);
       if (!stopping_) changed_.WaitUntil(mutex_, options_.clock->Steady() + kTick);
       if (stopping_) return;
-      is_lost = is_lost_;
     }
     const base::SteadyTime now = options_.clock->Steady();
     barrier_.Expire(now);
     waiters_.Expire(now);
     follower_.Remind();
-    if (is_lost) ReadAgain();
     if (now >= next_measurement) {
       MeasureDatabase();
       next_measurement = now + kMeasureEvery;

@@ -30,8 +30,10 @@ constexpr std::string_view kKey = "/registry/configmaps/n/a";
 
 class EtcdStoreTest : public ::testing::Test {
  protected:
-  std::unique_ptr<EtcdStore> Open(const std::string& prefix = "/registry") {
+  std::unique_ptr<EtcdStore> Open(const std::string& prefix = "/registry",
+                                  base::Duration request_timeout = std::chrono::seconds(60)) {
     EtcdOptions options;
+    options.request_timeout = request_timeout;
     options.clock = &base::SystemClock();
     options.client.endpoints = {"fake"};
     options.prefix = prefix;
@@ -373,6 +375,23 @@ TEST_F(EtcdStoreTest, ReadsEverythingAnewWhenTheWatchIsOver) {
   ASSERT_TRUE(Create(*other, "later").ok());
   ASSERT_TRUE(Freshen(*store).ok());
   EXPECT_NE(store->Get(ConfigMap("n", "later")), nullptr);
+}
+
+TEST_F(EtcdStoreTest, AWriteEndsInTimeWhileEverythingIsReadAnew) {
+  const auto store = Open("/registry", std::chrono::seconds(1));
+  const int before = etcd_.ranges();
+  etcd_.HoldRanges(true);
+  etcd_.CancelWatches();
+  while (etcd_.ranges() == before) std::this_thread::yield();
+  auto created = std::async(std::launch::async, [&] { return Create(*store, "a").status(); });
+  const bool has_ended = created.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(has_ended);
+  etcd_.HoldRanges(false);
+  if (has_ended) {
+    EXPECT_EQ(created.get().reason(), base::Reason::kTimeout);
+  }
+  ASSERT_TRUE(Freshen(*store).ok());
+  EXPECT_NE(store->Get(ConfigMap("n", "a")), nullptr);
 }
 
 TEST_F(EtcdStoreTest, AWriteOfTheNextRevisionDoesNotWaitForItsEvent) {
