@@ -26,8 +26,10 @@ constexpr int kFirstFreePort = 1024;  // those below take a capability
 // system each time, one mprotect and some page faults per request; what is large (a list) still is
 // returned at once.
 //
-// Each thread would have a heap of its own, eight for each core: most threads allocate seldom, and what
-// they leave free in theirs is of no use to others. The threads that carry out requests keep theirs.
+// glibc makes up to eight heaps for each core, and gives one to each thread as the threads first
+// allocate: what a thread leaves free in its heap is of no use to threads of other heaps, and most
+// threads allocate seldom. With as many heaps as there are I/O threads and one more, less is left
+// free. Nothing keeps an I/O thread's heap its own: threads that come later share those that are there.
 void TuneMemory() {
   mallopt(M_ARENA_MAX, net::IoThreads::DefaultCount() + 1);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
