@@ -56,13 +56,21 @@ bool IsServed(const ResourceInfo& info, const RuntimeConfig& config, const Legac
   return info.served_by_default;
 }
 
-// Whether no release up to this one had the resource. Releases before v1.29 have those of v1.36.
-bool IsFuture(const ResourceInfo& info, const std::map<std::string_view, int>& introduced,
-              int minor) {
-  if (minor < release::kOldestMinor || minor == release::kNewestMinor) return false;
-  const auto found = introduced.find(
+// By "group/version/resource": what only later releases have. Releases before v1.29 have the
+// resources of v1.36.
+std::set<std::string_view> ResourcesAfter(int minor) {
+  std::set<std::string_view> later;
+  if (minor < release::kOldestMinor || minor == release::kNewestMinor) return later;
+  for (const auto& [resource, since] : release::IntroducedResources()) {
+    if (since > minor) later.insert(resource);
+  }
+  return later;
+}
+
+bool IsAmong(const std::set<std::string_view>& resources, const ResourceInfo& info) {
+  if (resources.empty()) return false;
+  return resources.contains(
       base::StrCat(info.resource.group_version().ToString(), "/", info.resource.resource));
-  return found != introduced.end() && minor < found->second;
 }
 
 // Settings of all versions of a stage.
@@ -181,9 +189,9 @@ base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view byte
                                                            const LegacyOptions& legacy) {
   const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy));
   TRY(CheckKeys(loaded->resources, config, legacy.minor));
-  const auto introduced = release::IntroducedResources();
+  const auto later = ResourcesAfter(legacy.minor);
   for (const ResourceInfo& info : loaded->resources) {
-    if (IsFuture(info, introduced, legacy.minor)) continue;
+    if (IsAmong(later, info)) continue;
     if (IsServed(info, config, legacy)) loaded->served.push_back(&info);
   }
   std::shared_ptr<Catalog> catalog(new Catalog());
