@@ -104,7 +104,7 @@ class StoreInEtcd final : public EtcdStore {
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
   void OnLost() PC_EXCLUDES(mutex_);
   void NoteRules(std::int64_t revision);
-  void NoteUntoldRule(const etcd::WatchEvent& event);
+  void NoteUntoldRule(std::string_view key);
   EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
@@ -410,7 +410,7 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
     published.push_back(std::move(made));
   }
   if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
-  if (untold != nullptr) NoteUntoldRule(*untold);
+  if (untold != nullptr) NoteUntoldRule(untold->kv.key);
   if (!published.empty()) Publish(published);
   if (rules_revision) NoteRules(*rules_revision);
   Advance(revision);
@@ -423,10 +423,10 @@ void StoreInEtcd::NoteRules(std::int64_t revision) {
 }
 
 // A kube-apiserver does not write the key of the rules, nor does an older release of this server.
-void StoreInEtcd::NoteUntoldRule(const etcd::WatchEvent& event) {
-  has_untold_rules_ = true;
+void StoreInEtcd::NoteUntoldRule(std::string_view key) {
+  if (has_untold_rules_.exchange(true)) return;
   base::LogInfo("another server writes rules without telling; each write asks etcd first",
-                {{"key", event.kv.key}});
+                {{"key", std::string(key)}});
 }
 
 EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
@@ -492,6 +492,13 @@ void StoreInEtcd::ReadAgain() {
     object.is_served = last != nullptr;
     if (last != nullptr) content.objects.push_back(std::move(last));
     if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
+  }
+  const std::int64_t known = std::max(this->revision(), listing->rules_revision);
+  for (const ObjectPtr& object : content.objects) {
+    const Collection collection{object->group(), object->resource()};
+    if (object->revision() <= known || !MayBeUntoldRule(collection)) continue;
+    NoteUntoldRule(StorageKey({object->group(), object->resource(), object->ns(), object->name()},
+                              options_.prefix));
   }
   const std::int64_t revision = content.revision;
   Replace(std::move(content));

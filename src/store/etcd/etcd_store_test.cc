@@ -521,6 +521,19 @@ TEST_F(Rules, HaveNoRevisionOnceAServerHasWrittenOneWithoutTelling) {
   EXPECT_EQ(one->rules_revision(), std::nullopt);
 }
 
+TEST_F(Rules, HaveNoRevisionIfOneWasWrittenWithoutTellingBeforeEverythingIsReadAnew) {
+  const auto one = Open();
+  etcd_.SetSilent(true);
+  ASSERT_TRUE(Open()->Create(Namespace("told"), Encode("", "told")).ok());
+  etcd_.CancelWatches();
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(one->rules_revision(), one->revision());
+  etcd_.Put("/registry/namespaces/untold", "k8s");
+  etcd_.CancelWatches();
+  ASSERT_TRUE(Freshen(*one).ok());
+  EXPECT_EQ(one->rules_revision(), std::nullopt);
+}
+
 TEST_F(Rules, ThatWereToldDoNotHideAnEarlierOneThatWasNot) {
   const auto one = Open();
   etcd_.SetSilent(true);
