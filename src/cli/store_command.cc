@@ -221,11 +221,8 @@ Examples:
   portcullis store export objects.jsonl --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kExportFlags[] = {"data-dir",       "encryption-provider-config",
-                                             "etcd-cafile",    "etcd-certfile",
-                                             "etcd-keyfile",   "etcd-prefix",
-                                             "etcd-servers",   "replace",
-                                             "skip-unreadable"};
+constexpr std::string_view kExportFlags[] = {"data-dir", "encryption-provider-config", "etcd-",
+                                             "replace", "skip-unreadable"};
 
 // All objects of the database or of etcd.
 base::Result<store::Content> ReadStore(const StoreOptions& options) {
@@ -293,10 +290,8 @@ Examples:
   portcullis store import objects.jsonl --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kImportFlags[] = {"data-dir",     "encryption-provider-config",
-                                             "etcd-cafile",  "etcd-certfile",
-                                             "etcd-keyfile", "etcd-prefix",
-                                             "etcd-servers", "replace"};
+constexpr std::string_view kImportFlags[] = {"data-dir", "encryption-provider-config", "etcd-",
+                                             "replace"};
 
 base::Result<store::Content> ReadLines(std::istream& in, const std::string& name) {
   store::ObjectLinesReader reader;
@@ -352,10 +347,8 @@ Examples:
   portcullis store get namespaces/default --etcd-servers http://127.0.0.1:2379
 )help";
 
-constexpr std::string_view kGetFlags[] = {"data-dir",     "encryption-provider-config",
-                                          "etcd-cafile",  "etcd-certfile",
-                                          "etcd-keyfile", "etcd-prefix",
-                                          "etcd-servers", "output"};
+constexpr std::string_view kGetFlags[] = {"data-dir", "encryption-provider-config", "etcd-",
+                                          "output"};
 
 base::Result<int> Get(const StoreOptions& options) {
   std::string text = options.arguments.front();

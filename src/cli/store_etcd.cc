@@ -15,6 +15,7 @@
 #include "engine/codec/stored_values.h"
 #include "etcd/await.h"
 #include "etcd/client.h"
+#include "server/etcd_flags.h"
 #include "store/etcd/listing.h"
 #include "store/etcd/value.h"
 #include "store/etcd/value_reader.h"
@@ -27,19 +28,8 @@ constexpr std::chrono::seconds kPatience{60};
 constexpr std::int64_t kEventSeconds = 3600;
 constexpr std::int64_t kAtOnce = 256;  // writes that use up revisions
 
-std::string PrefixOf(const StoreOptions& options) {
-  std::string_view prefix = options.etcd_prefix;
-  while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  return base::StrCat(prefix.starts_with('/') ? "" : "/", prefix);
-}
-
 base::Result<std::unique_ptr<etcd::Client>> Connect(const StoreOptions& options) {
-  etcd::ClientOptions client;
-  client.endpoints = options.etcd_servers;
-  client.ca_file = options.etcd_cafile;
-  client.certificate_file = options.etcd_certfile;
-  client.key_file = options.etcd_keyfile;
-  return etcd::Client::Make(std::move(client));
+  return etcd::Client::Make(server::EtcdClientOptions(options));
 }
 
 bool IsEvent(const store::Object& object) {
@@ -193,14 +183,14 @@ base::Result<store::Content> ReadEtcd(const StoreOptions& options,
   const auto decode = [&](const store::Key& key, std::string_view value, bool& converted) {
     return values->Read(key, value, converted);
   };
-  store::ValueReader reader(PrefixOf(options), decode, std::move(transformer));
+  store::ValueReader reader(options.etcd_prefix, decode, std::move(transformer));
   return std::move(TRY(store::ReadAll(*client, reader, base::SystemClock(), kPatience)).content);
 }
 
 base::Status WriteEtcd(const StoreOptions& options, const store::Content& content,
                        const store::Transformer* transformer) {
   const auto client = TRY(Connect(options));
-  return Importer(*client, PrefixOf(options), transformer).Run(content);
+  return Importer(*client, options.etcd_prefix, transformer).Run(content);
 }
 
 }  // namespace portcullis::cli

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "flags/setters.h"
 #include "server/encryption/encryption_file.h"
+#include "server/etcd_flags.h"
 
 namespace portcullis::cli {
 namespace {
@@ -30,36 +31,11 @@ constexpr StoreFlag kAll[] = {
      .meaning = "File with the keys, as given to serve",
      .set = &flags::SetText<&StoreOptions::encryption_provider_config>,
      .value_name = "FILE"},
-    {.name = "etcd-cafile",
-     .type = flags::Type::kString,
-     .default_text = "",
-     .meaning = "CA bundle that the certificates of etcd are checked with",
-     .set = &flags::SetText<&StoreOptions::etcd_cafile>,
-     .value_name = "FILE"},
-    {.name = "etcd-certfile",
-     .type = flags::Type::kString,
-     .default_text = "",
-     .meaning = "Certificate shown to etcd",
-     .set = &flags::SetText<&StoreOptions::etcd_certfile>,
-     .value_name = "FILE"},
-    {.name = "etcd-keyfile",
-     .type = flags::Type::kString,
-     .default_text = "",
-     .meaning = "Key of --etcd-certfile",
-     .set = &flags::SetText<&StoreOptions::etcd_keyfile>,
-     .value_name = "FILE"},
-    {.name = "etcd-prefix",
-     .type = flags::Type::kString,
-     .default_text = "/registry",
-     .meaning = "What the keys in etcd begin with",
-     .set = &flags::SetText<&StoreOptions::etcd_prefix>,
-     .value_name = "PREFIX"},
-    {.name = "etcd-servers",
-     .type = flags::Type::kList,
-     .default_text = "",
-     .meaning = "Work on this etcd instead of --data-dir: scheme://host:port of its members",
-     .set = &flags::AddToList<&StoreOptions::etcd_servers>,
-     .value_name = "URL"},
+    server::EtcdFlag<StoreOptions>("etcd-cafile"),
+    server::EtcdFlag<StoreOptions>("etcd-certfile"),
+    server::EtcdFlag<StoreOptions>("etcd-keyfile"),
+    server::EtcdFlag<StoreOptions>("etcd-prefix"),
+    server::EtcdFlag<StoreOptions>("etcd-servers"),
     {.name = "kubeconfig",
      .type = flags::Type::kString,
      .default_text = "",
@@ -98,7 +74,10 @@ std::string StoreOptions::place() const {
 std::vector<StoreFlag> StoreFlags(std::span<const std::string_view> names) {
   std::vector<StoreFlag> flags;
   for (const StoreFlag& flag : kAll) {
-    if (std::find(names.begin(), names.end(), flag.name) != names.end()) flags.push_back(flag);
+    const bool is_in = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return name == flag.name || (name.ends_with('-') && flag.name.starts_with(name));
+    });
+    if (is_in) flags.push_back(flag);
   }
   return flags;
 }

@@ -39,7 +39,7 @@ struct StoreOptions {
 };
 using StoreFlag = flags::Flag<StoreOptions>;
 
-// The flags of these names, from one table.
+// The flags of these names, from one table. A name that ends with a dash stands for all that begin so.
 std::vector<StoreFlag> StoreFlags(std::span<const std::string_view> names);
 
 // What --encryption-provider-config says; null without it.

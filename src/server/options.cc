@@ -8,6 +8,7 @@
 #include "flags/flags.h"
 #include "flags/setters.h"
 #include "golang/strconv.h"
+#include "server/etcd_flags.h"
 #include "server/options_help.h"
 #include "server/serving_tls.h"
 
@@ -45,14 +46,6 @@ base::Status SetStore(Options& options, std::string_view value) {
     return base::BadRequest("must be sqlite or memory");
   }
   options.store = std::string(value);
-  return base::OkStatus();
-}
-
-base::Status SetEtcdPrefix(Options& options, std::string_view value) {
-  while (value.starts_with('/')) value.remove_prefix(1);
-  while (value.ends_with('/')) value.remove_suffix(1);
-  if (value.empty()) return base::BadRequest("must not be empty");
-  options.etcd_prefix = base::StrCat("/", value);
   return base::OkStatus();
 }
 
@@ -273,10 +266,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      "With --etcd-servers, what lists the servers that live in the endpoints of the Service "
      "kubernetes: lease, or none",
      &flags::SetOneOf<&Options::endpoint_reconciler_type, kReconcilers>, ""},
-    {"etcd-cafile", kText, "", "CA bundle that the certificates of etcd are checked with",
-     &SetText<&Options::etcd_cafile>, ""},
-    {"etcd-certfile", kText, "", "Certificate shown to etcd", &SetText<&Options::etcd_certfile>,
-     ""},
+    EtcdFlag<Options>("etcd-cafile"),
+    EtcdFlag<Options>("etcd-certfile"),
     {"etcd-compaction-interval", kTime, "5m0s",
      "How often etcd drops what has been replaced for so long; 0s: another one sees to it",
      &SetDuration<&Options::etcd_compaction_interval>, ""},
@@ -285,13 +276,11 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"etcd-healthcheck-timeout", kTime, "2s",
      "How long the check etcd of /healthz and /livez waits",
      &SetDuration<&Options::etcd_healthcheck_timeout>, ""},
-    {"etcd-keyfile", kText, "", "Key of --etcd-certfile", &SetText<&Options::etcd_keyfile>, ""},
-    {"etcd-prefix", kText, "/registry", "What the keys in etcd begin with", &SetEtcdPrefix, ""},
+    EtcdFlag<Options>("etcd-keyfile"),
+    EtcdFlag<Options>("etcd-prefix"),
     {"etcd-readycheck-timeout", kTime, "2s", "How long the checks of /readyz wait for etcd",
      &SetDuration<&Options::etcd_readycheck_timeout>, ""},
-    {"etcd-servers", kMany, "",
-     "Keep objects in this etcd instead of --data-dir: scheme://host:port of its members",
-     &AddToList<&Options::etcd_servers>, ""},
+    EtcdFlag<Options>("etcd-servers"),
     {"etcd-servers-overrides", kMany, "", "", nullptr, kOneEtcd},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
@@ -476,7 +465,7 @@ constexpr flags::Flag<Options> kFlags[] = {
 std::vector<flags::Info> Flags() {
   std::vector<flags::Info> infos = flags::InfosOf<Options>(kFlags);
   for (flags::Info& info : infos) {
-    info.group = GroupOf(info.name);
+    if (info.note.empty()) info.group = GroupOf(info.name);
     info.risk = RiskOf(info.name);
   }
   return infos;

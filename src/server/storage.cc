@@ -16,6 +16,7 @@
 #include "controllers/identity_lease.h"
 #include "engine/codec/stored_values.h"
 #include "server/encryption/encryption_file.h"
+#include "server/etcd_flags.h"
 #include "server/etcd_metrics.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
@@ -189,10 +190,7 @@ base::Status Storage::OpenStore(const Options& options, std::size_t memory) {
 base::Status Storage::OpenEtcd(const Options& options, const store::Options& choices) {
   store::EtcdOptions etcd;
   etcd.clock = &clock_;
-  etcd.client.endpoints = options.etcd_servers;
-  etcd.client.ca_file = options.etcd_cafile;
-  etcd.client.certificate_file = options.etcd_certfile;
-  etcd.client.key_file = options.etcd_keyfile;
+  etcd.client = EtcdClientOptions(options);
   etcd.prefix = options.etcd_prefix;
   if (options.request_timeout.count() > 0) etcd.request_timeout = options.request_timeout;
   etcd.event_ttl = std::chrono::floor<std::chrono::seconds>(options.event_ttl);
