@@ -281,7 +281,10 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"etcd-readycheck-timeout", kTime, "2s", "How long the checks of /readyz wait for etcd",
      &SetDuration<&Options::etcd_readycheck_timeout>, ""},
     EtcdFlag<Options>("etcd-servers"),
-    {"etcd-servers-overrides", kMany, "", "", nullptr, kOneEtcd},
+    {"etcd-servers-overrides", kMany, "",
+     "Resources in an etcd of their own, group/resource#server;server: refused unless these are "
+     "--etcd-servers, where all objects are",
+     &AddToList<&Options::etcd_servers_overrides>, ""},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
      &SetDuration<&Options::event_ttl>, ""},

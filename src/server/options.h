@@ -55,6 +55,7 @@ struct Options {
 
   // etcd.
   std::vector<std::string> etcd_servers;
+  std::vector<std::string> etcd_servers_overrides;  // "group/resource#server;server"
   std::string etcd_prefix = "/registry";
   std::string etcd_cafile;
   std::string etcd_certfile;

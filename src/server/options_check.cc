@@ -99,6 +99,32 @@ void CheckEndpoints(const Options& options, std::vector<std::string>& problems) 
                                   " must match public address family ", base::GoQuote(address)));
 }
 
+// kube-apiserver's form of --etcd-servers-overrides, and what is wrong here with what it says: one
+// revision of one etcd tells how new the answer to a request has to be, and a write is compared with
+// the newest rules in its own transaction.
+void CheckOverrides(const Options& options, std::vector<std::string>& problems) {
+  const auto sorted = [](std::vector<std::string_view> servers) {
+    std::sort(servers.begin(), servers.end());
+    return servers;
+  };
+  const auto all = sorted({options.etcd_servers.begin(), options.etcd_servers.end()});
+  for (const std::string& given : options.etcd_servers_overrides) {
+    const auto parts = base::Split(given, '#');
+    const auto servers = base::Split(parts.back(), ';');
+    const bool is_empty = std::find(servers.begin(), servers.end(), "") != servers.end();
+    if (parts.size() != 2 || base::Split(parts.front(), '/').size() != 2 || is_empty) {
+      problems.emplace_back(
+          "--etcd-servers-overrides invalid, must be of format: group/resource#servers, where "
+          "servers are URLs, semicolon separated");
+      return;
+    }
+    if (sorted(servers) == all) continue;
+    problems.push_back(base::StrCat(
+        "--etcd-servers-overrides: ", parts.front(), " cannot be kept in ", parts.back(),
+        ": all objects are in the etcd of --etcd-servers; docs/etcd.md says how to move them"));
+  }
+}
+
 // What kube-apiserver checks if there is an audit log.
 void CheckAudit(const Options& options, std::vector<std::string>& problems) {
   if (options.audit_log_path.empty()) return;
@@ -132,6 +158,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("etcd-cafile", options.etcd_cafile);
   readable("etcd-certfile", options.etcd_certfile);
   readable("etcd-keyfile", options.etcd_keyfile);
+  CheckOverrides(options, problems);
   if (options.store_given && !options.etcd_servers.empty()) {
     problems.emplace_back("--store and --etcd-servers exclude each other");
   }

@@ -105,7 +105,7 @@ TEST(Options, AFileThatMayNotBeReadIsNamed) {
 }
 
 TEST(Options, FlagsOfKubeApiserverWithoutMeaningLeaveANote) {
-  const auto options = Parse({"--etcd-servers-overrides=/events#http://127.0.0.1:2379"});
+  const auto options = Parse({"--storage-media-type=application/json"});
 
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->notes.size(), 1u);
@@ -122,6 +122,30 @@ TEST(Options, EtcdServersChooseTheStore) {
   const auto problems = CheckOptions(*Parse({"--etcd-servers=http://a:2379", "--store=memory"}));
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems.front(), "--store and --etcd-servers exclude each other");
+}
+
+TEST(Options, NoResourceIsKeptInAnotherEtcd) {
+  const auto problems = [](std::string_view overrides) {
+    return Problems({"--etcd-servers=http://a:2379,http://b:2379",
+                     base::StrCat("--etcd-servers-overrides=", overrides)});
+  };
+  EXPECT_EQ(
+      problems("/events#http://b:2379;http://a:2379,apps/deployments#http://a:2379;http://b:2379"),
+      std::vector<std::string>());
+  EXPECT_EQ(problems("/pods#http://b:2379;http://a:2379,/events#http://c:2379"),
+            std::vector<std::string>{
+                "--etcd-servers-overrides: /events cannot be kept in http://c:2379: all objects "
+                "are in the etcd of --etcd-servers; docs/etcd.md says how to move them"});
+  EXPECT_EQ(Problems({"--etcd-servers-overrides=/events#http://c:2379"}).size(), 1U);
+  for (const std::string_view wrong :
+       {"events", "events#http://c:2379", "/events#", "/events#http://c:2379;",
+        "a/b/c#http://c:2379", "/events#http://c:2379#x"}) {
+    EXPECT_EQ(problems(wrong),
+              std::vector<std::string>{
+                  "--etcd-servers-overrides invalid, must be of format: group/resource#servers, "
+                  "where servers are URLs, semicolon separated"})
+        << wrong;
+  }
 }
 
 TEST(Options, TheEndpointReconcilerIsLeaseOrNone) {
