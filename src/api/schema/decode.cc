@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "api/quantity.h"
+#include "api/schema/written.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "golang/time.h"
 #include "json/duplicates.h"
 #include "json/go_errors.h"
-#include "json/reader.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
@@ -147,7 +147,8 @@ class Decoder {
       case Kind::kUnion:
         return Union(schema, input);
       case Kind::kAny:
-        return schema.go_type == "runtime.RawExtension" ? AsWritten(input) : input;
+        // kube-apiserver compares, and keeps, the text of a raw extension.
+        return schema.go_type == "runtime.RawExtension" ? AsWritten(arena_, input) : input;
       default:
         return Leaf(schema, input);
     }
@@ -457,23 +458,6 @@ class Decoder {
     }
   }
 
-  // A raw extension is immutable in some kinds, so it must be equal to what has been stored of it: its
-  // numbers become what is read where they are written. (kube-apiserver compares, and keeps, its text.)
-  Value AsWritten(Value input) {
-    if (input.is_double() && std::isfinite(input.AsDouble())) {
-      const auto read = json::Parse(arena_, json::ToString(input));
-      return read.ok() ? *read : input;
-    }
-    const bool is_container = input.is_array() || input.is_object();
-    if (!is_container || !input.source().empty()) return input;
-    std::vector<Value> elements(input.elements().begin(), input.elements().end());
-    for (Value& element : elements) element = AsWritten(element);
-    if (input.is_array()) return json::MakeArray(arena_, elements);
-    std::vector<json::Member> members(input.members().begin(), input.members().end());
-    for (json::Member& member : members) member.value = AsWritten(member.value);
-    return json::MakeObject(arena_, members);
-  }
-
   base::Result<Value> Integer(const Schema& schema, Value input) {
     if (!input.is_number()) return WrongType(json::GoTypeName(input), schema.go_type);
     const bool narrow = schema.format == "int32";
@@ -489,12 +473,7 @@ class Decoder {
     if (!std::isfinite(input.AsDouble())) {
       return WrongType("number " + LiteralOf(input), schema.go_type);
     }
-    // Of an integer that is too large for it, Go's float64 keeps the first digits.
-    constexpr double kExact = 9007199254740992;
-    if (input.is_int() && std::abs(input.AsDouble()) > kExact) {
-      return Value::Double(input.AsDouble());
-    }
-    return input;
+    return AsFloat64(arena_, input);
   }
 
   base::Result<Value> Bytes(const Schema& schema, Value input) {

@@ -131,5 +131,29 @@ TEST_F(DecodeTest, RawExtensionsAreEqualToWhatIsReadBack) {
   EXPECT_TRUE((*decoded)["data"] == *json::Parse(arena_, written));
 }
 
+// Those of a definition's schema are float64s, which are compared with what has been stored of them.
+TEST_F(DecodeTest, FloatsAreEqualToWhatIsReadBack) {
+  const GroupVersionKind kind{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"};
+  const auto maximum = [&](std::string_view number) {
+    const std::string text = R"({"spec":{"versions":[{"schema":{"openAPIV3Schema":{"maximum":)" +
+                             std::string(number) + "}}}]}}";
+    const auto input = json::Parse(arena_, text);
+    const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kind), *input);
+    return (*decoded)["spec"]["versions"].elements()[0]["schema"]["openAPIV3Schema"]["maximum"];
+  };
+  for (const auto& [given, stored] : {std::pair{"1.0", "1"},
+                                      {"1e2", "100"},
+                                      {"9007199254740992", "9007199254740992"},
+                                      {"9007199254740993", "9007199254740992"},
+                                      {"123456789012345678", "123456789012345680"},
+                                      {"9223372036854775000", "9223372036854775000"},
+                                      {"-9223372036854775807", "-9223372036854776000"},
+                                      {"1e19", "10000000000000000000"},
+                                      {"0.5", "0.5"}}) {
+    EXPECT_EQ(json::ToString(maximum(given)), stored);
+    EXPECT_TRUE(maximum(given) == *json::Parse(arena_, stored)) << given;
+  }
+}
+
 }  // namespace
 }  // namespace portcullis::api::schema

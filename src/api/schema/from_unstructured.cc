@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/schema/decode.h"
+#include "api/schema/written.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 
@@ -44,7 +45,7 @@ Value Narrowed(const Schema& schema, std::int64_t number) {
   return Value::Int(schema.format == "int32" ? static_cast<std::int32_t>(number) : number);
 }
 
-base::Result<Value> Scalar(const Schema& schema, Value value) {
+base::Result<Value> Scalar(json::Arena& arena, const Schema& schema, Value value) {
   const auto no_conversion = [&](std::string_view from) {
     return Error(base::StrCat("cannot convert ", from, " to ", schema.go_type));
   };
@@ -52,11 +53,12 @@ base::Result<Value> Scalar(const Schema& schema, Value value) {
   if (schema.kind == Kind::kString && value.is_string()) return value;
   if (schema.kind == Kind::kBoolean && value.is_bool()) return value;
   if (number && value.is_int()) {
-    return schema.kind == Kind::kInteger ? Narrowed(schema, value.AsInt()) : value;
+    if (schema.kind == Kind::kNumber) return AsFloat64(arena, value);
+    return Narrowed(schema, value.AsInt());
   }
   if (number && value.is_double()) {
     const double given = value.AsDouble();
-    if (schema.kind == Kind::kNumber) return value;
+    if (schema.kind == Kind::kNumber) return AsFloat64(arena, value);
     if (given != std::trunc(given)) return no_conversion("float64");
     // What no int64 holds becomes the lowest one, as on amd64.
     constexpr double kBeyond = 9223372036854775808.0;
@@ -136,7 +138,7 @@ base::Result<Value> FromUnstructured(json::Arena& arena, const Schema& schema, V
     case Kind::kBoolean:
     case Kind::kInteger:
     case Kind::kNumber:
-      return Scalar(schema, value);
+      return Scalar(arena, schema, value);
     case Kind::kAny:
       // Written from a Go map, whose keys are in order.
       return schema.go_type == "runtime.RawExtension" ? json::Sorted(arena, value) : value;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "api/schema/from_unstructured.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::schema {
+namespace {
+
+class FromUnstructuredTest : public testing::Test {
+ protected:
+  // What `text` becomes in a type of that kind, or the error.
+  std::string Convert(Kind kind, std::string_view text) {
+    Schema schema;
+    schema.kind = kind;
+    const auto converted = FromUnstructured(arena_, schema, json::Parse(arena_, text).value());
+    return converted.ok() ? json::ToString(*converted) : converted.status().message();
+  }
+
+  json::Arena arena_;
+};
+
+TEST_F(FromUnstructuredTest, FloatsKeepTheFirstDigitsOfAnInteger) {
+  EXPECT_EQ(Convert(Kind::kNumber, "9007199254740993"), "9007199254740992");
+  EXPECT_EQ(Convert(Kind::kNumber, "9223372036854775807"), "9223372036854776000");
+  EXPECT_EQ(Convert(Kind::kNumber, "1.5"), "1.5");
+}
+
+}  // namespace
+}  // namespace portcullis::api::schema
