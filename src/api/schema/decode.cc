@@ -476,7 +476,23 @@ class Decoder {
     return AsFloat64(arena_, input);
   }
 
+  // Go takes a list of numbers for bytes, too.
+  Value ByteList(Value input) {
+    std::string bytes;
+    for (const Value& element : input.elements()) {
+      const std::int64_t value = element.AsInt();
+      if (!element.is_number() && !element.is_null()) {
+        WrongType(json::GoTypeName(element), "uint8");
+      } else if (element.is_double() || value < 0 || value > 255) {
+        WrongType("number " + LiteralOf(element), "uint8");
+      }
+      bytes.push_back(static_cast<char>(value));
+    }
+    return json::String(arena_, base::Base64Encode(bytes));
+  }
+
   base::Result<Value> Bytes(const Schema& schema, Value input) {
+    if (input.is_array()) return ByteList(input);
     if (!input.is_string()) return WrongType(json::GoTypeName(input), schema.go_type);
     std::size_t at = 0;
     const auto bytes = base::Base64Decode(input.AsString(), &at);

@@ -155,5 +155,18 @@ TEST_F(DecodeTest, FloatsAreEqualToWhatIsReadBack) {
   }
 }
 
+TEST_F(DecodeTest, BytesMayBeAListOfNumbers) {
+  const GroupVersionKind secret{"", "v1", "Secret"};
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[1,null,255],"b":[]}})"),
+            R"({"metadata":{},"data":{"a":"AQD/","b":""}})");
+  const std::string wrong = "json: cannot unmarshal ";
+  const std::string field = " into Go struct field Secret.data of type uint8";
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[1,"x",true]}})"), wrong + "string" + field);
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[256]}})"), wrong + "number 256" + field);
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[-1]}})"), wrong + "number -1" + field);
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[1.5]}})"), wrong + "number 1.5" + field);
+  EXPECT_EQ(Decode(secret, R"({"data":{"a":[[1]]}})"), wrong + "array" + field);
+}
+
 }  // namespace
 }  // namespace portcullis::api::schema

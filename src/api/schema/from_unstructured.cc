@@ -42,6 +42,7 @@ std::string_view GoKind(const Schema& schema) {
 
 // Go's conversion to a narrower integer keeps the low bits.
 Value Narrowed(const Schema& schema, std::int64_t number) {
+  if (schema.format == "uint8") return Value::Int(static_cast<std::uint8_t>(number));
   return Value::Int(schema.format == "int32" ? static_cast<std::int32_t>(number) : number);
 }
 
@@ -114,7 +115,21 @@ base::Result<Value> Array(json::Arena& arena, const Schema& schema, Value value)
   return changed ? out.Build() : value;
 }
 
+// A list of numbers is bytes, too, of which Go keeps the low bits.
+base::Result<Value> ByteList(json::Arena& arena, Value value) {
+  Schema byte;
+  byte.kind = Kind::kInteger;
+  byte.format = byte.go_type = "uint8";
+  std::string bytes;
+  for (const Value& element : value.elements()) {
+    const Value number = element.is_null() ? element : TRY(Scalar(arena, byte, element));
+    bytes.push_back(static_cast<char>(number.AsInt()));
+  }
+  return json::String(arena, base::Base64Encode(bytes));
+}
+
 base::Result<Value> Bytes(json::Arena& arena, const Schema& schema, Value value) {
+  if (value.is_array()) return ByteList(arena, value);
   if (!value.is_string()) return Error(base::StrCat("cannot restore slice from ", GoKind(value)));
   const auto decoded = Decode(arena, schema, value);
   if (decoded.ok()) return value;

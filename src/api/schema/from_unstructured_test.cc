@@ -25,6 +25,15 @@ class FromUnstructuredTest : public testing::Test {
   json::Arena arena_;
 };
 
+TEST_F(FromUnstructuredTest, BytesMayBeAListOfNumbersOfWhichTheLowBitsStay) {
+  EXPECT_EQ(Convert(Kind::kBytes, "[1,null,255]"), R"("AQD/")");
+  EXPECT_EQ(Convert(Kind::kBytes, "[257,-1,2.0]"), R"("Af8C")");
+  EXPECT_EQ(Convert(Kind::kBytes, "[]"), R"("")");
+  EXPECT_EQ(Convert(Kind::kBytes, "[1.5]"), "cannot convert float64 to uint8");
+  EXPECT_EQ(Convert(Kind::kBytes, R"(["x"])"), "unrecognized type: uint8");
+  EXPECT_EQ(Convert(Kind::kBytes, "{}"), "cannot restore slice from map");
+}
+
 TEST_F(FromUnstructuredTest, FloatsKeepTheFirstDigitsOfAnInteger) {
   EXPECT_EQ(Convert(Kind::kNumber, "9007199254740993"), "9007199254740992");
   EXPECT_EQ(Convert(Kind::kNumber, "9223372036854775807"), "9223372036854776000");
