@@ -2,11 +2,9 @@
 
 #include "registry/strategy.h"
 
-#include <algorithm>
-
 #include "api/selector/label_selector.h"
 #include "json/value.h"
-#include "json/writer.h"
+#include "registry/validation/semantic_equality.h"
 
 namespace portcullis::registry {
 
@@ -73,41 +71,6 @@ json::Value OnlyStatus(json::Arena& arena, json::Value object, json::Value old) 
 }
 
 namespace {
-
-// Parameters of a driver are raw JSON, which Go compares as the bytes it is: the order of members
-// and those that are null count.
-bool SameText(json::Value a, json::Value b) {
-  json::WriteOptions plain;
-  plain.splice_source = false;
-  return json::ToString(a, plain) == json::ToString(b, plain);
-}
-
-// Equal but for lists that are empty in one and absent in the other: Go's semantic equality takes
-// no difference between them.
-bool SemanticallyEqual(json::Value a, json::Value b) {
-  const auto nothing = [](json::Value value) {
-    return value.is_null() || (value.is_array() && value.empty());
-  };
-  if (nothing(a) || nothing(b)) return nothing(a) && nothing(b);
-  if (a.is_array() && b.is_array()) {
-    const auto x = a.elements();
-    const auto y = b.elements();
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), SemanticallyEqual);
-  }
-  if (!a.is_object() || !b.is_object()) return a == b;
-  const bool of_driver = a.Has("driver");
-  for (const json::Member& member : a.members()) {
-    const bool raw = of_driver && member.name() == "parameters";
-    const json::Value other = b[member.name()];
-    if (!(raw ? SameText(member.value, other) : SemanticallyEqual(member.value, other))) {
-      return false;
-    }
-  }
-  for (const json::Member& member : b.members()) {
-    if (!a.Has(member.name()) && !nothing(member.value)) return false;
-  }
-  return true;
-}
 
 // All of an object that counts as its specification.
 bool SameSpecification(json::Value a, json::Value b) {

@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "registry/devices/device_selector.h"
 #include "registry/validation/go_diff.h"
+#include "registry/validation/semantic_equality.h"
 
 namespace portcullis::registry {
 namespace {
@@ -158,7 +159,7 @@ void CheckRequestReferences(json::Value names, const RequestNames& known, const 
 
 void CheckUnchanged(const Context& ctx, std::string_view type, const Replaced& field,
                     const FieldPath& path, FieldErrors& errors) {
-  if (field.value == field.old) return;
+  if (SemanticallyEqual(field.value, field.old)) return;
   errors.push_back(
       api::Invalid(path, GoValue(ctx, type, field.value, field.sent), "field is immutable"));
 }
