@@ -61,7 +61,7 @@ void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& error
 void WarnOfRuntimeClass(const Context&, json::Value object, json::Value,
                         std::vector<std::string>& warnings) {
   for (const json::Member* label : SortedMembers(object["scheduling"]["nodeSelector"])) {
-    const std::string text = DeprecatedNodeLabel(label->name());
+    const std::string_view text = DeprecatedNodeLabel(label->name());
     if (!text.empty()) warnings.push_back(base::StrCat("scheduling.nodeSelector: ", text));
   }
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "api/field_error.h"
@@ -28,22 +29,23 @@ namespace {
 using api::FieldPath;
 using Texts = std::vector<std::string>;
 
-struct DeprecatedLabel {
-  std::string_view key;
-  std::string_view since;
-  std::string_view instead;
-};
-constexpr DeprecatedLabel kNodeLabels[] = {
-    {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
-    {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
-    {"failure-domain.beta.kubernetes.io/region", "v1.17", "topology.kubernetes.io/region"},
-    {"failure-domain.beta.kubernetes.io/zone", "v1.17", "topology.kubernetes.io/zone"},
-    {"beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type"},
-};
-
 struct Deprecation {
   std::string_view name;
   std::string_view text;
+};
+constexpr Deprecation kNodeLabels[] = {
+    {"beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"},
+    {"beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"},
+    {"failure-domain.beta.kubernetes.io/region",
+     "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"},
+    {"failure-domain.beta.kubernetes.io/zone",
+     "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"},
+    {"beta.kubernetes.io/instance-type",
+     "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
+    {"app.kubernetes.io/created-by", "deprecated since v1.9"},
+    {"scheduler.alpha.kubernetes.io/preferAvoidPods",
+     "deprecated since v1.22; use Taints and Tolerations instead"},
+    {"node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"},
 };
 constexpr Deprecation kDeprecatedVolumes[] = {
     {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
@@ -64,6 +66,14 @@ constexpr Deprecation kAnnotations[] = {
     {"security.alpha.kubernetes.io/unsafe-sysctls",
      "non-functional in v1.11+; use the \"sysctls\" field instead"},
 };
+
+// "" if the table does not have it.
+std::string_view Find(std::span<const Deprecation> table, std::string_view name) {
+  for (const Deprecation& one : table) {
+    if (one.name == name) return one.text;
+  }
+  return "";
+}
 
 constexpr std::string_view kUseSeccomp =
     ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
@@ -101,7 +111,7 @@ void Fraction(json::Value amounts, std::string_view resource, Texts& warnings,
 
 void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
   for (const json::Member* entry : SortedMembers(spec["nodeSelector"])) {
-    const std::string text = DeprecatedNodeLabel(entry->name());
+    const std::string_view text = DeprecatedNodeLabel(entry->name());
     if (text.empty()) continue;
     warnings.push_back(
         base::StrCat(path.Child("nodeSelector").Key(entry->name()).ToString(), ": ", text));
@@ -126,7 +136,7 @@ void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings
   for (const json::Value& constraint : spec["topologySpreadConstraints"].elements()) {
     const FieldPath at = path.Child("topologySpreadConstraints").Index(index++);
     const std::string_view key = constraint["topologyKey"].AsString();
-    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+    if (const std::string_view text = DeprecatedNodeLabel(key); !text.empty()) {
       warnings.push_back(base::StrCat(at.Child("topologyKey").ToString(), ": ", key, " is ", text));
     }
     if (constraint["labelSelector"].is_null()) {
@@ -343,20 +353,10 @@ void AffinityWarnings(json::Value affinity, const FieldPath& path, Texts& warnin
 
 }  // namespace
 
-std::string DeprecatedNodeLabel(std::string_view key) {
-  for (const DeprecatedLabel& label : kNodeLabels) {
-    if (label.key != key) continue;
-    return base::StrCat("deprecated since ", label.since, "; use ", base::GoQuote(label.instead),
-                        " instead");
-  }
-  return "";
-}
+std::string_view DeprecatedNodeLabel(std::string_view key) { return Find(kNodeLabels, key); }
 
 std::string_view DeprecatedVolume(std::string_view source) {
-  for (const Deprecation& volume : kDeprecatedVolumes) {
-    if (volume.name == source) return volume.text;
-  }
-  return "";
+  return Find(kDeprecatedVolumes, source);
 }
 
 void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path, Texts& warnings) {
@@ -364,7 +364,7 @@ void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path
   for (const json::Value& expression : term["matchExpressions"].elements()) {
     const FieldPath at = path.Child("matchExpressions").Index(index++);
     const std::string_view key = expression["key"].AsString();
-    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+    if (const std::string_view text = DeprecatedNodeLabel(key); !text.empty()) {
       warnings.push_back(base::StrCat(at.Child("key").ToString(), ": ", key, " is ", text));
     }
     if (!check_values) continue;
@@ -372,7 +372,8 @@ void NodeTermWarnings(json::Value term, bool check_values, const FieldPath& path
     for (const json::Value& value : expression["values"].elements()) {
       const FieldPath value_path = at.Child("values").Index(value_index++);
       for (const std::string& text : api::IsValidLabelValue(value.AsString())) {
-        warnings.push_back(api::Invalid(value_path, value.AsString(), text).ToString());
+        warnings.push_back(
+            base::StrCat(value_path.ToString(), ": ", value.AsString(), " is invalid, ", text));
       }
     }
   }

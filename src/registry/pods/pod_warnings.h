@@ -27,7 +27,7 @@ void ClaimSpecWarnings(json::Value spec, const api::FieldPath& path,
 void NodeTermWarnings(json::Value term, bool check_values, const api::FieldPath& path,
                       std::vector<std::string>& warnings);
 // What is deprecated about a label of nodes, "" if nothing.
-std::string DeprecatedNodeLabel(std::string_view key);
+std::string_view DeprecatedNodeLabel(std::string_view key);
 // What is deprecated about a volume source, "" if nothing: `deprecated in v1.11, …`.
 std::string_view DeprecatedVolume(std::string_view source);
 

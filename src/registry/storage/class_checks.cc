@@ -39,7 +39,7 @@ void CheckParameters(json::Value parameters, bool may_be_empty, const FieldPath&
 }
 
 void WarnOfLabel(std::string_view key, const FieldPath& path, std::vector<std::string>& warnings) {
-  const std::string text = DeprecatedNodeLabel(key);
+  const std::string_view text = DeprecatedNodeLabel(key);
   if (!text.empty()) warnings.push_back(base::StrCat(path.ToString(), ": ", text));
 }
 

@@ -34,7 +34,7 @@ void WarnOfCapacity(const Context&, json::Value object, json::Value,
   for (const json::Value& expression : topology["matchExpressions"].elements()) {
     const std::string_view key = expression["key"].AsString();
     const FieldPath at = path.Child("matchExpressions").Index(index++).Child("key");
-    if (const std::string text = DeprecatedNodeLabel(key); !text.empty()) {
+    if (const std::string_view text = DeprecatedNodeLabel(key); !text.empty()) {
       warnings.push_back(base::StrCat(at.ToString(), ": ", key, " is ", text));
     }
   }
