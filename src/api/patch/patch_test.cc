@@ -327,8 +327,8 @@ TEST_F(PatchTest, AConfigurationMustFitTheSchema) {
   EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"speck":{}})"),
             "failed to create typed patch object (/d; /v1, Kind=K): .speck: field not declared in "
             "schema");
-  // Of the unknown fields of one map the first is told.
-  EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"a":{},"b":{}})"),
+  // Of the unknown fields of one map the first by name is told.
+  EXPECT_EQ(error(R"({"apiVersion":"v1","kind":"K","metadata":{"name":"d"},"b":{},"a":{}})"),
             "failed to create typed patch object (/d; /v1, Kind=K): .a: field not declared in "
             "schema");
   EXPECT_EQ(error(R"({"apiVersion":"g/v1","kind":"K","spec":{"replicas":"x"}})"),

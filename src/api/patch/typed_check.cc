@@ -10,6 +10,7 @@
 #include "api/patch/typed.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 
 namespace portcullis::api::patch {
 namespace {
@@ -213,9 +214,16 @@ void Checker::Check(const Schema* schema, Value value, const std::string& path) 
 }  // namespace
 
 base::Status CheckTyped(const Schema& schema, Value object) {
-  Checker checker(/*native=*/false);
-  checker.Check(&schema, object, "");
-  return checker.Outcome();
+  const auto outcome = [&](Value value) {
+    Checker checker(/*native=*/false);
+    checker.Check(&schema, value, "");
+    return checker.Outcome();
+  };
+  if (outcome(object).ok()) return {};
+  // The first undeclared field of a map ends its check: Kubernetes has sorted the members of a patch
+  // before it goes through them.
+  json::Arena arena;
+  return outcome(json::Sorted(arena, object));
 }
 
 base::Status CheckTypedStored(const Schema& schema, Value object) {
