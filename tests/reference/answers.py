@@ -52,7 +52,7 @@ def comparable(one, request):
     """The answer without what no two servers agree on. What the request itself holds is not the server's choice."""
     asked = request.text()
     text = SCHEME.sub("", DOWNSTREAM.sub("", one.text))
-    if "@@ -" in text and "kube-api-access" in text:
+    if "@@ -" in text and ("kube-api-access" in text or "pod updates may not change" in text):
         text = without_downstream_volume(text)
     text = UID.sub(lambda match: match[0] if match[0] in asked else "(uid)", text)
     text = TIME.sub(lambda match: match[0] if match[0] in asked else "(time)", text)
@@ -62,7 +62,7 @@ def comparable(one, request):
     text = CHOSEN.sub(lambda match: match[0] if match[2] in asked else match[1] + "(port)", text)
     text = ADDRESS.sub(lambda match: match[0] if match[0] in asked else "(address)", text)
     if "generateName" in text or "generateName" in asked:
-        for prefix in set(re.findall(r'"generateName": ?"([^"\\]+)"', text + asked)):
+        for prefix in set(re.findall(r'\bgenerateName"?: ?"?([^"\\\s]+)', text + asked)):
             text = re.sub(re.escape(prefix) + r"[a-z0-9]{5}\b", prefix + "(random)", text)
     if '"kind":"Table"' in text[:40]:
         text = AGE.sub("(age)", DESCRIPTION.sub("", text))
@@ -85,13 +85,15 @@ def without_downstream_volume(text):
 
 
 def parsed(text):
-    """The document of an answer, with the entries of managedFields and the causes of a conflict in one order."""
+    """The document of an answer, with the entries of managedFields, the causes of a conflict and the conditions of a
+    definition in one order."""
     try:
         document = json.loads(text)
     except ValueError:
         return text
     sort_managed_fields(document)
     sort_conflicts(document)
+    sort_conditions(document)
     return document
 
 
@@ -102,6 +104,14 @@ def sort_conflicts(document):
     causes = (document.get("details") or {}).get("causes")
     if causes:
         causes.sort(key=lambda cause: [str(cause.get(part)) for part in ("reason", "message", "field")])
+
+
+def sort_conditions(document):
+    """The conditions of a definition come in the order in which the controllers of kube-apiserver get to it."""
+    if isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
+        conditions = (document.get("status") or {}).get("conditions")
+        if conditions:
+            conditions.sort(key=lambda condition: str(condition.get("type")))
 
 
 def sort_managed_fields(value):
@@ -145,7 +155,7 @@ def template(message):
 
 
 def pieces(message):
-    return sorted(re.split(r', (?=[A-Za-z.\[\]<(])|\[|\]$', message)) if isinstance(message, str) else message
+    return sorted(re.split(r', (?=[A-Za-z.\[\]<(])|\[|\]$|\n *', message)) if isinstance(message, str) else message
 
 
 def place(path):
