@@ -103,10 +103,11 @@ class Project:
                 if not version.get("served") or all(a.code != 404 for a in self.pair.do(Request("GET", f"{prefix}/{spec['names']['plural']}?limit=1"))):
                     break
                 time.sleep(0.05)
-        # It is served before its status says so.
+        # It is served before its status says so, and approved last.
         for _ in range(40 if is_new else 0):
             item = f"{self.path(definition)}/{definition.name}"
-            if all('"type":"Established","status":"True"' in a.text for a in self.pair.do(Request("GET", item))):
+            texts = [a.text for a in self.pair.do(Request("GET", item))]
+            if all('"type":"Established","status":"True"' in text for text in texts) and len({text.count('"lastTransitionTime"') for text in texts}) == 1:
                 break
             time.sleep(0.05)
 

@@ -13,6 +13,7 @@
 #include "api/embedded_data.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "api/schema/structural.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -342,6 +343,24 @@ TEST_F(CatalogTest, DefaultsStopAtWhatCanNeverBeStored) {
   const auto full = schema::ApplySchemaDefaults(scratch, schema, object);
   EXPECT_EQ(full.status().message(), "etcdserver: request is too large");
   EXPECT_LT(scratch.bytes_used(), 1'000'000U);
+}
+
+TEST_F(CatalogTest, AListMayPreserveTheUnknownFieldsOfItsElements) {
+  const auto pruned = [&](std::string_view props, std::string_view list) {
+    schema::SchemaPool pool;
+    const std::string text = base::StrCat(R"({"type":"object","properties":{"list":)", props, "}}");
+    const schema::Schema* schema =
+        schema::MakeStructural(pool, json::Parse(arena_, text).value(), builtin_->object_meta());
+    const auto input = json::Parse(arena_, base::StrCat(R"({"list":)", list, "}"));
+    return json::ToString(schema::Prune(arena_, *schema, *input, true, nullptr)["list"]);
+  };
+  constexpr std::string_view kElements =
+      R"("items":{"type":"object","properties":{"in":{"type":"object"}}})";
+  const std::string keeps = base::StrCat(
+      R"({"type":"array","x-kubernetes-preserve-unknown-fields":true,)", kElements, "}");
+  EXPECT_EQ(pruned(keeps, R"([{"odd":1,"in":{"odd":2}}])"), R"([{"odd":1,"in":{}}])");
+  EXPECT_EQ(pruned(base::StrCat(R"({"type":"array",)", kElements, "}"), R"([{"odd":1,"in":{}}])"),
+            R"([{"in":{}}])");
 }
 
 TEST_F(CatalogTest, PruningDropsMetadataOfAWrongType) {

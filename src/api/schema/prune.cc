@@ -33,19 +33,21 @@ class Pruner {
   Pruner(json::Arena& arena, const Schema* metadata, std::vector<std::string>* unknown)
       : arena_(arena), metadata_(metadata), unknown_(unknown) {}
 
-  // `schema` is null where nothing is known: everything goes.
-  Value Prune(const Schema* schema, Value value, bool resource) {
-    if (value.is_array()) return PruneList(schema, value);
+  // `schema` is null where nothing is known: everything goes. A list that preserves unknown fields
+  // does so for its elements, of which `preserved` tells, but not for what is below their fields.
+  Value Prune(const Schema* schema, Value value, bool resource, bool preserved = false) {
+    preserved = preserved || (schema != nullptr && schema->preserve_unknown_fields);
+    if (value.is_array()) return PruneList(schema, value, preserved);
     if (!value.is_object()) return value;
-    const bool opaque =
-        schema != nullptr && schema->kind == Kind::kAny && schema->preserve_unknown_fields;
-    if (opaque && !schema->embedded_resource) return value;
+    const bool opaque = preserved && (schema == nullptr || schema->kind == Kind::kAny);
+    if (opaque && (schema == nullptr || !schema->embedded_resource)) return value;
     const bool embedded = resource || (schema != nullptr && schema->embedded_resource);
     json::ObjectBuilder kept(arena_);
     bool changed = false;
     for (const json::Member& member : value.members()) {
       const std::size_t size = Push(member.name());
-      const std::optional<Value> result = PruneMember(schema, member, size == 0, embedded);
+      const std::optional<Value> result = PruneMember(
+          schema, member, {.at_top = size == 0, .embedded = embedded, .preserved = preserved});
       path_.resize(size);
       if (result) kept.Add(member.name(), *result);
       changed = changed || !result || !result->IsSameAs(member.value);
@@ -63,12 +65,18 @@ class Pruner {
     return size;
   }
 
+  struct Owner {
+    bool at_top = false;
+    bool embedded = false;
+    bool preserved = false;  // its unknown fields are kept
+  };
+
   // The path leads to the member.
-  std::optional<Value> PruneMember(const Schema* schema, const json::Member& member, bool at_top,
-                                   bool embedded) {
+  std::optional<Value> PruneMember(const Schema* schema, const json::Member& member,
+                                   const Owner& owner) {
     const std::string_view name = member.name();
-    if (embedded && name == "metadata") return Metadata(member.value);
-    if (embedded && IsMetaField(name)) return member.value;
+    if (owner.embedded && name == "metadata") return Metadata(member.value);
+    if (owner.embedded && IsMetaField(name)) return member.value;
     if (schema != nullptr) {
       if (const Field* field = schema->FindField(name, member.hash)) {
         const bool stays =
@@ -80,20 +88,20 @@ class Pruner {
         if (schema->element == nullptr) return member.value;
         return Prune(schema->element, member.value, false);
       }
-      if (schema->preserve_unknown_fields) return member.value;
     }
-    if (unknown_ != nullptr && (!IsMetaField(name) || !at_top)) unknown_->push_back(path_);
+    if (owner.preserved) return member.value;
+    if (unknown_ != nullptr && (!IsMetaField(name) || !owner.at_top)) unknown_->push_back(path_);
     return std::nullopt;
   }
 
-  Value PruneList(const Schema* schema, Value list) {
+  Value PruneList(const Schema* schema, Value list, bool preserved) {
     const Schema* element = schema != nullptr ? schema->element : nullptr;
-    if (element == nullptr && schema != nullptr && schema->preserve_unknown_fields) return list;
+    if (element == nullptr && preserved) return list;
     const std::size_t size = path_.size();
     std::size_t i = 0;
     return json::EditElements(arena_, list, [&](Value item) {
       if (unknown_ != nullptr) path_ += base::StrCat("[", std::to_string(i++), "]");
-      const Value pruned = Prune(element, item, false);
+      const Value pruned = Prune(element, item, false, preserved);
       path_.resize(size);
       return pruned;
     });
