@@ -307,7 +307,7 @@ TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
           .value();
   std::vector<std::string> unknown;
   const json::Value pruned = schema::Prune(arena_, schema, input, true, &unknown);
-  EXPECT_EQ(unknown, (std::vector<std::string>{"foo", "metadata.zzz", "spec.free.known.b",
+  EXPECT_EQ(unknown, (std::vector<std::string>{"metadata.zzz", "foo", "spec.free.known.b",
                                                "spec.list[0].y", "spec.other"}));
   const json::Value full = schema::ApplySchemaDefaults(arena_, schema, pruned).value();
   EXPECT_EQ(json::ToString(full),

@@ -4,13 +4,17 @@
 // preserved ones only where the schema says something again. So are nulls that the schema does not
 // allow and has no default for.
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "api/schema/decode.h"
 #include "base/strings.h"
 #include "json/edit.h"
+#include "json/sorted.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -28,9 +32,16 @@ bool IsForbiddenNull(const Schema* schema, Value value) {
          (schema->kind != Kind::kAny || schema->preserve_unknown_fields);
 }
 
+// The paths of unknown fields in the order in which kube-apiserver comes to them.
+struct Unknown {
+  std::vector<std::string> of_metadata;  // the object's own
+  std::vector<std::string> of_object;
+  std::vector<std::string> of_embedded_metadata;
+};
+
 class Pruner {
  public:
-  Pruner(json::Arena& arena, const Schema* metadata, std::vector<std::string>* unknown)
+  Pruner(json::Arena& arena, const Schema* metadata, Unknown* unknown)
       : arena_(arena), metadata_(metadata), unknown_(unknown) {}
 
   // `schema` is null where nothing is known: everything goes. A list that preserves unknown fields
@@ -90,7 +101,9 @@ class Pruner {
       }
     }
     if (owner.preserved) return member.value;
-    if (unknown_ != nullptr && (!IsMetaField(name) || !owner.at_top)) unknown_->push_back(path_);
+    if (unknown_ != nullptr && (!IsMetaField(name) || !owner.at_top)) {
+      unknown_->of_object.push_back(path_);
+    }
     return std::nullopt;
   }
 
@@ -116,7 +129,8 @@ class Pruner {
     const auto decoded = Decode(arena_, *metadata_, metadata, options);
     if (!decoded.ok()) return WithoutMalformed(metadata);
     if (unknown_ != nullptr) {
-      for (const std::string& name : unknown) unknown_->push_back(base::StrCat(path_, ".", name));
+      auto& known = path_ == "metadata" ? unknown_->of_metadata : unknown_->of_embedded_metadata;
+      for (const std::string& name : unknown) known.push_back(base::StrCat(path_, ".", name));
     }
     return *decoded == metadata ? metadata : *decoded;
   }
@@ -134,8 +148,8 @@ class Pruner {
 
   json::Arena& arena_;
   const Schema* const metadata_;  // of ObjectMeta
-  std::vector<std::string>* unknown_;
-  std::string path_;  // of the value at hand
+  Unknown* const unknown_;        // null: they are not reported
+  std::string path_;              // of the value at hand
 };
 
 const Schema* MetadataOf(const Schema& root) {
@@ -172,7 +186,7 @@ class MetadataChecker {
  private:
   base::Status CheckMember(const json::Member& member, const FieldPath& path) const {
     const auto invalid = [&](std::string_view text) {
-      return base::BadRequest(Invalid(path, member.value, text).ToString());
+      return base::BadRequest(Invalid(path, json::Sorted(arena_, member.value), text).ToString());
     };
     const bool named = member.name() == "apiVersion" || member.name() == "kind";
     if (named && !member.value.is_string()) return invalid("must be a string");
@@ -189,9 +203,16 @@ class MetadataChecker {
 
 Value Prune(json::Arena& arena, const Schema& schema, Value input, bool is_resource,
             std::vector<std::string>* unknown_fields) {
+  Unknown unknown;
   const Value pruned =
-      Pruner(arena, MetadataOf(schema), unknown_fields).Prune(&schema, input, is_resource);
-  if (unknown_fields != nullptr) std::sort(unknown_fields->begin(), unknown_fields->end());
+      Pruner(arena, MetadataOf(schema), unknown_fields == nullptr ? nullptr : &unknown)
+          .Prune(&schema, input, is_resource);
+  for (auto* part : {&unknown.of_metadata, &unknown.of_object, &unknown.of_embedded_metadata}) {
+    std::sort(part->begin(), part->end());
+    if (unknown_fields == nullptr) continue;
+    unknown_fields->insert(unknown_fields->end(), std::make_move_iterator(part->begin()),
+                           std::make_move_iterator(part->end()));
+  }
   return pruned;
 }
 
