@@ -363,6 +363,17 @@ TEST_F(CatalogTest, AListMayPreserveTheUnknownFieldsOfItsElements) {
             R"([{"in":{}}])");
 }
 
+TEST_F(CatalogTest, EmbeddedResourcesHaveTheFieldsOfResources) {
+  schema::SchemaPool pool;
+  const auto props = json::Parse(arena_, R"({"type":"object","properties":{"e":{"type":"object",
+      "x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object"}}}}})");
+  const schema::Schema* schema = schema::MakeStructural(pool, *props, builtin_->object_meta());
+  const schema::Schema* embedded = schema->FindField("e")->schema;
+  ASSERT_NE(embedded->FindField("kind"), nullptr);
+  EXPECT_EQ(embedded->FindField("apiVersion")->schema->kind, schema::Kind::kString);
+  EXPECT_EQ(embedded->FindField("metadata")->schema, builtin_->object_meta());
+}
+
 TEST_F(CatalogTest, PruningDropsMetadataOfAWrongType) {
   const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
   const json::Value input = json::Parse(arena_, R"({"metadata":{"name":"c","labels":{"a":1},

@@ -197,8 +197,10 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
 
 void Checker::Check(const Schema* schema, Value value, const std::string& path) {
   if (TakesAny(schema) || value.is_null()) return;
-  const int preserves = schema->preserve_unknown_fields ? 1 : 0;
-  preserving_ += preserves;
+  // A type with a name, as that of metadata, does not inherit that unknown fields are preserved.
+  const int outside = preserving_;
+  if (!schema->definition.empty()) preserving_ = 0;
+  if (schema->preserve_unknown_fields) ++preserving_;
   if (IsForeign(value)) {
     CheckForeign(*schema, value, path);
   } else if (schema->kind == Kind::kArray) {
@@ -208,7 +210,7 @@ void Checker::Check(const Schema* schema, Value value, const std::string& path) 
   } else {
     CheckScalar(*schema, value, path);
   }
-  preserving_ -= preserves;
+  preserving_ = outside;
 }
 
 }  // namespace

@@ -119,9 +119,31 @@ ListType ListTypeOf(std::string_view name) {
   return name == "map" ? ListType::kMap : ListType::kUnset;
 }
 
+void PutField(Schema& node, std::string_view name, const Schema* schema) {
+  for (Field& field : node.fields) {
+    if (field.name != name) continue;
+    field.schema = schema;
+    return;
+  }
+  Field& field = node.fields.emplace_back();
+  field.name = name;
+  field.schema = schema;
+  field.pointer = true;
+}
+
+// What each resource has, whatever its schema says of it.
+void PutResourceFields(SchemaPool& pool, Schema& node, const Schema* object_meta) {
+  const Schema* text = pool.Leaf(Kind::kString, "string", "");
+  PutField(node, "apiVersion", text);
+  PutField(node, "kind", text);
+  PutField(node, "metadata", object_meta);
+  node.field_index.clear();
+  SchemaPool::Finish(node);
+}
+
 class Maker {
  public:
-  explicit Maker(SchemaPool& pool) : pool_(pool) {}
+  Maker(SchemaPool& pool, const Schema* object_meta) : pool_(pool), object_meta_(object_meta) {}
 
   const Schema* Make(Value props) {
     if (const Schema* leaf = PlainLeaf(props)) return leaf;
@@ -149,6 +171,7 @@ class Maker {
       if (value.is_string()) node->enum_values.push_back(value.AsString());
     }
     SetKind(*node, props);
+    if (node->embedded_resource) PutResourceFields(pool_, *node, object_meta_);
     if (HasConstraints(props)) node->constraints = pool_.AddConstraints(props);
     return node;
   }
@@ -218,38 +241,22 @@ class Maker {
   }
 
   SchemaPool& pool_;
+  const Schema* const object_meta_;
   std::unordered_map<const json::Member*, const Schema*> made_;
 };
-
-void PutField(Schema& node, std::string_view name, const Schema* schema) {
-  for (Field& field : node.fields) {
-    if (field.name != name) continue;
-    field.schema = schema;
-    return;
-  }
-  Field& field = node.fields.emplace_back();
-  field.name = name;
-  field.schema = schema;
-  field.pointer = true;
-}
 
 }  // namespace
 
 const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta) {
   const Value kept = Copier(pool).Copy(props);
-  Schema* root = Maker(pool).MakeNode(kept);
+  Schema* root = Maker(pool, object_meta).MakeNode(kept);
   if (root->kind != Kind::kStruct) {
     root->kind = Kind::kStruct;
     root->preserve_unknown_fields = root->preserve_unknown_fields || props.is_null();
   }
   // The root's props are always wanted: OpenAPI documents are made from them.
   root->constraints = pool.AddConstraints(kept);
-  const Schema* text = pool.Leaf(Kind::kString, "string", "");
-  PutField(*root, "apiVersion", text);
-  PutField(*root, "kind", text);
-  PutField(*root, "metadata", object_meta);
-  root->field_index.clear();
-  SchemaPool::Finish(*root);
+  PutResourceFields(pool, *root, object_meta);
   return root;
 }
 
