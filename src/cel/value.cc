@@ -39,6 +39,20 @@ const void* IdentityOf(Value key) {
   }
 }
 
+int IdentityOrder(Value a, Value b) {
+  const std::less<> less;
+  return less(IdentityOf(a), IdentityOf(b)) ? -1 : less(IdentityOf(b), IdentityOf(a)) ? 1 : 0;
+}
+
+int ObjectOrder(const Object& a, const Object& b) {
+  const std::string text = a.KeyText();
+  const std::string other = b.KeyText();
+  if (text.empty() && other.empty())
+    return IdentityOrder(Value::FromObject(&a), Value::FromObject(&b));
+  const int types = a.type()->name.compare(b.type()->name);
+  return types != 0 ? types : text.compare(other);
+}
+
 // Zero for keys that are the same.
 int KeyOrder(Value a, Value b) {
   const auto order = [](auto x, auto y) { return x < y ? -1 : y < x ? 1 : 0; };
@@ -64,9 +78,9 @@ int KeyOrder(Value a, Value b) {
     case Kind::kList:
     case Kind::kMap:
     case Kind::kOptional:
+      return IdentityOrder(a, b);
     case Kind::kObject:
-      return order(std::less<>()(IdentityOf(b), IdentityOf(a)),
-                   std::less<>()(IdentityOf(a), IdentityOf(b)));
+      return ObjectOrder(*a.object(), *b.object());
     default:
       return order(a.int_value(), b.int_value());
   }
@@ -110,7 +124,8 @@ class EntryMap final : public Map {
   Value KeyAt(json::Arena&, std::size_t index) const override { return entries_[index].key; }
   Value ValueAt(json::Arena&, std::size_t index) const override { return entries_[index].value; }
 
-  Value Find(json::Arena&, Value key) const override {
+  Value Find(json::Arena& arena, Value key) const override {
+    if (!entries_.empty() && !IsHashable(key)) return UnhashableKey(arena, key);
     Value found = FindSame(key);
     if (!found.is_unset() || !key.is_number()) return found;
     for (const Kind kind : {Kind::kInt, Kind::kUint, Kind::kDouble}) {
@@ -220,6 +235,16 @@ Value MakeBytes(json::Arena& arena, std::string_view bytes) {
 Value MakeError(json::Arena& arena, std::string_view text) {
   return Value::Error(New<ErrorNode>(arena, ErrorNode{arena.Copy(text)}));
 }
+bool IsHashable(Value key) {
+  if (key.is_object()) return key.object()->IsHashable();
+  return key.kind() != Kind::kBytes;
+}
+
+Value UnhashableKey(json::Arena& arena, Value key) {
+  return MakeInternalError(
+      arena, base::StrCat("runtime error: hash of unhashable type ", GoTypeName(key)));
+}
+
 Value MakeInternalError(json::Arena& arena, std::string_view panic) {
   return Value::Error(New<ErrorNode>(
       arena, ErrorNode{arena.Copy(base::StrCat("internal error: ", panic)), ErrorCode::kInternal}));
@@ -349,7 +374,7 @@ std::string_view GoTypeName(Value value) {
     case Kind::kMap:
       return "*types.baseMap";
     case Kind::kObject:
-      return value.object()->type()->name;
+      return value.object()->GoType();
     default:
       return "*types.Err";
   }

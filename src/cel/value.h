@@ -115,6 +115,13 @@ class Object {
   virtual Value ToStringValue(json::Arena& arena) const;
   // Is it empty, as optional.ofNonZeroValue() asks?
   virtual bool IsZero() const { return false; }
+  // The type in Go, as error texts print it: `cel.IP`.
+  virtual std::string_view GoType() const { return type()->name; }
+  // As a key of a map in Go: those of one type with the same text are the same key. "": it is the same as
+  // itself only, as what Go holds by a pointer.
+  virtual std::string KeyText() const { return {}; }
+  // Whether it can be such a key at all.
+  virtual bool IsHashable() const { return true; }
 
  protected:
   ~Object() = default;
@@ -292,9 +299,12 @@ struct MapEntry {
   Value key;
   Value value;
 };
-// Whether keys of one kind are the same, as they are in a map of Go: lists, maps, optionals and objects
-// are the same as themselves only.
+// Whether keys of one kind are the same, as they are in a map of Go: lists, maps, optionals and most
+// objects are the same as themselves only.
 bool SameKey(Value a, Value b);
+// Whether a map of Go can have the key: bytes and some objects it cannot, and cel-go panics.
+bool IsHashable(Value key);
+Value UnhashableKey(json::Arena& arena, Value key);  // what it answers then
 // Later entries of the same key win.
 Value MakeMap(json::Arena& arena, std::span<const MapEntry> entries);
 // Keeps a copy of the root's 16 bytes; everything below is shared.

@@ -200,6 +200,11 @@ std::string DebugString(Value value) {
 }
 
 std::string PlainText(Value value) {
+  // Those that Go compares by their text print it, too.
+  if (value.is_object()) {
+    const std::string text = value.object()->KeyText();
+    return text.empty() ? DebugString(value) : text;
+  }
   switch (value.kind()) {
     case Kind::kString:
     case Kind::kBytes:

@@ -135,6 +135,42 @@ TEST_F(KubeCelTest, ErrorsHaveKubernetesTexts) {
   for (const auto& [text, wanted] : facts) EXPECT_EQ(Run(text), wanted) << text;
 }
 
+// As keys of Go's maps; recorded from kube-apiserver.
+TEST_F(KubeCelTest, ObjectsAsKeysOfMaps) {
+  constexpr std::string_view kSemver =
+      "error: internal error: runtime error: hash of unhashable type cel.Semver";
+  const std::pair<std::string_view, std::string_view> facts[] = {
+      {"{ip('1.2.3.4'): 1, ip('1.2.3.4'): 2}.size()", "1"},
+      {"ip('::1') in {ip('0:0::1'): 1}", "true"},
+      {"ip('1.2.3.5') in {ip('1.2.3.4'): 1}", "false"},
+      {"{ip('1.2.3.4'): 1} == {ip('1.2.3.4'): 1}", "true"},
+      {"cidr('10.0.0.0/8') in {cidr('10.0.0.0/8'): 1}", "true"},
+      {"{cidr('10.0.0.0/8'): 1, cidr('10.0.0.1/8'): 2}.size()", "2"},
+      {"{dyn(cidr('10.0.0.0/8')): 1, dyn(ip('10.0.0.0')): 2}.size()", "2"},
+      {"{quantity('1'): 1, quantity('1'): 2}.size()", "2"},
+      {"{url('https://a'): 1, url('https://a'): 2}.size()", "2"},
+      {"[1, 2].transformMapEntry(k, v, {ip('1.2.3.4'): k})",
+       "error: insert failed: key 1.2.3.4 already exists"},
+      {"{ip('1.2.3.4'): 1}[ip('1.2.3.4')]", "error: invalid qualifier type: cel.IP"},
+      {"{dyn('a'): 1}[dyn(quantity('1'))]", "error: invalid qualifier type: cel.Quantity"},
+      {"dyn(url('https://a')).all(x, true)", "error: got 'cel.URL', expected iterable type"},
+      {"{semver('1.2.3'): 1}.size()", kSemver},
+      {"{semver('1.2.3'): 1}.size() == 1 || true", kSemver},
+      {"{1: semver('1.2.3')}.transformMapEntry(k, v, {v: k})", kSemver},
+      {"{?semver('1.2.3'): optional.of(1)}", kSemver},
+      {"{?semver('1.2.3'): optional.none()}",
+       "error: internal error: hash of unhashable type: cel.Semver"},
+      {"dyn(semver('1.2.3')) in {'a': 1}", kSemver},
+      {"dyn(semver('1.2.3')) in dyn({})", "false"},
+      {"dyn(semver('1.2.3')) in object.metadata", "false"},
+      {"{format.dns1123Label(): 1}",
+       "error: internal error: runtime error: hash of unhashable type cel.Format"},
+      {"dyn(b'a') in {'a': 1}",
+       "error: internal error: runtime error: hash of unhashable type types.Bytes"},
+  };
+  for (const auto& [text, wanted] : facts) EXPECT_EQ(Run(text), wanted) << text;
+}
+
 TEST_F(KubeCelTest, CostsAreThoseOfKubernetes) {
   const std::pair<std::string_view, std::uint64_t> facts[] = {
       {"object.metadata.name", 3},

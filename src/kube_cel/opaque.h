@@ -4,20 +4,23 @@
 // its own kind only: with any other it is an error, as in Kubernetes.
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 #include "cel/value.h"
 
 namespace portcullis::kube_cel {
 
-// `type` is a constant of libraries.h. T compares with ==.
-template <typename T, const cel::Type& type_node>
+// `type_node` is a constant of libraries.h, `go_type` what GoType() says. T compares with ==.
+template <typename T, const cel::Type& type_node, const char* go_type, bool is_hashable = true>
 class Opaque final : public cel::Object {
  public:
   explicit Opaque(T content) : content_(std::move(content)) {}
 
   const cel::Type* type() const override { return &type_node; }
   const T& content() const { return content_; }
+  std::string_view GoType() const override { return go_type; }
+  bool IsHashable() const override { return is_hashable; }
   cel::Value Equals(json::Arena&, cel::Value other) const override {
     const T* content = From(other);
     return content == nullptr ? cel::NoSuchOverload() : cel::Value::Bool(*content == content_);

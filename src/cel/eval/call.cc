@@ -196,10 +196,6 @@ Value MapNode::Eval(EvalContext& context) const {
       const std::string text = "unsupported key type: " + std::string(TypeName(key));
       return Charged(context, kCost, context.Error(text));
     }
-    if (key.kind() == Kind::kBytes) {
-      return MakeInternalError(context.arena(),
-                               "runtime error: hash of unhashable type types.Bytes");
-    }
     if (strict && !seen.insert(KeyText(key)).second) {
       return Charged(context, kCost, context.Error("Failed with repeated key: " + PlainText(key)));
     }
@@ -208,7 +204,16 @@ Value MapNode::Eval(EvalContext& context) const {
         const std::string what = "entry '" + PlainText(key) + "'";
         return Charged(context, kCost, NotOptional(context, what, value));
       }
-      if (!value.content()) {
+    }
+    const bool drops = !optional.empty() && optional[i] && !value.content();
+    // Go has another text for what is dropped from a map that has nothing.
+    if (!IsHashable(key) && drops && entries.empty()) {
+      return MakeInternalError(context.arena(),
+                               base::StrCat("hash of unhashable type: ", GoTypeName(key)));
+    }
+    if (!IsHashable(key)) return UnhashableKey(context.arena(), key);
+    if (!optional.empty() && optional[i]) {
+      if (drops) {
         std::erase_if(entries, [&](const MapEntry& entry) { return SameKey(entry.key, key); });
         continue;
       }

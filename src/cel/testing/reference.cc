@@ -386,7 +386,8 @@ class Interpreter {
         break;
       }
       Value value = Eval(entry.value);
-      if (key.kind() == Kind::kBytes && !value.is_error()) {
+      const bool taken = !value.is_error() && (!entry.optional || value.kind() == Kind::kOptional);
+      if (key.kind() == Kind::kBytes && taken) {
         Panic("runtime error: hash of unhashable type types.Bytes");
       }
       if (!value.is_error() && entry.optional) {

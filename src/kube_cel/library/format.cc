@@ -148,6 +148,8 @@ class FormatValue final : public cel::Object {
   ~FormatValue() = default;
   const cel::Type* type() const override { return &kFormatType; }
   const Format& format() const { return *format_; }
+  std::string_view GoType() const override { return "cel.Format"; }
+  bool IsHashable() const override { return false; }
   Value Equals(json::Arena&, Value other) const override {
     if (!other.is_object() || other.object()->type() != &kFormatType) return cel::NoSuchOverload();
     return Value::Bool(static_cast<const FormatValue*>(other.object())->format_ == format_);

@@ -3,6 +3,7 @@
 // Values of the types net.IP and net.CIDR.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -24,6 +25,8 @@ class IpValue final : public cel::Object {
   cel::Value ToStringValue(json::Arena& arena) const override {
     return cel::MakeString(arena, ip_.ToString());
   }
+  std::string_view GoType() const override { return "cel.IP"; }
+  std::string KeyText() const override { return ip_.ToString(); }
 
  private:
   golang::IpAddress ip_;
@@ -43,6 +46,8 @@ class CidrValue final : public cel::Object {
   cel::Value ToStringValue(json::Arena& arena) const override {
     return cel::MakeString(arena, prefix_.ToString());
   }
+  std::string_view GoType() const override { return "cel.CIDR"; }
+  std::string KeyText() const override { return prefix_.ToString(); }
 
  private:
   golang::IpPrefix prefix_;

@@ -22,6 +22,7 @@ class QuantityValue final : public cel::Object {
       : quantity_(std::move(quantity)), computed_(computed) {}
   ~QuantityValue() = default;
   const cel::Type* type() const override { return &kQuantityType; }
+  std::string_view GoType() const override { return "cel.Quantity"; }
   const Quantity& quantity() const { return quantity_; }
   Value Equals(json::Arena&, Value other) const override {
     if (!other.is_object() || other.object()->type() != &kQuantityType) {

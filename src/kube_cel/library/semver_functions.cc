@@ -13,7 +13,9 @@ namespace {
 
 using cel::EvalContext;
 using cel::Value;
-using SemverValue = Opaque<golang::Semver, kSemverType>;
+
+constexpr char kGoType[] = "cel.Semver";
+using SemverValue = Opaque<golang::Semver, kSemverType, kGoType, false>;
 
 const golang::Semver& Of(Value value) { return *SemverValue::From(value); }
 

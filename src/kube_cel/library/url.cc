@@ -21,7 +21,8 @@ using cel::Value;
 struct UrlOfText : golang::Url {
   bool operator==(const UrlOfText& other) const { return ToString() == other.ToString(); }
 };
-using Url = Opaque<UrlOfText, kUrlType>;
+constexpr char kGoType[] = "cel.URL";
+using Url = Opaque<UrlOfText, kUrlType, kGoType>;
 
 const golang::Url& UriOf(Value value) { return *Url::From(value); }
 
