@@ -46,10 +46,43 @@ std::size_t ValuesOf(json::Value attribute) {
   return count;
 }
 
+bool HasList(json::Value attribute) {
+  return std::any_of(std::begin(kLists), std::end(kLists),
+                     [&](std::string_view list) { return attribute.Has(list); });
+}
+
 bool HasLists(json::Value device) {
   const auto attributes = device["attributes"].members();
   return std::any_of(attributes.begin(), attributes.end(),
-                     [](const json::Member& attribute) { return ValuesOf(attribute.value) > 0; });
+                     [](const json::Member& attribute) { return HasList(attribute.value); });
+}
+
+bool AnyHasLists(json::Value spec) {
+  const auto devices = spec["devices"].elements();
+  return std::any_of(devices.begin(), devices.end(), HasLists);
+}
+
+// The spec with the empty lists that were sent as values of attributes: to Go they are values.
+json::Value WithEmptyLists(json::Arena& arena, json::Value spec, json::Value sent) {
+  SentElements elements(sent["devices"]);
+  std::vector<json::Value> devices;
+  for (const json::Value& device : spec["devices"].elements()) {
+    const json::Value from = elements.Find(devices.size(), device["name"])["attributes"];
+    json::ObjectBuilder attributes(arena, device["attributes"]);
+    for (const json::Member& attribute : device["attributes"].members()) {
+      json::ObjectBuilder lists(arena, attribute.value);
+      for (const std::string_view list : kLists) {
+        const json::Value value = from[attribute.name()][list];
+        if (IsSentEmpty(value) && !attribute.value.Has(list)) lists.Set(list, value);
+      }
+      attributes.Set(attribute.name(), lists.Build());
+    }
+    devices.push_back(device.Has("attributes")
+                          ? json::With(arena, device, "attributes", attributes.Build())
+                          : device);
+  }
+  if (devices.empty()) return spec;
+  return json::With(arena, spec, "devices", json::MakeArray(arena, devices));
 }
 
 void CheckText(json::Value text, const FieldPath& path, FieldErrors& errors) {
@@ -65,15 +98,26 @@ void CheckVersion(json::Value version, const FieldPath& path, FieldErrors& error
   CheckText(version, path, errors);
 }
 
+void CheckNotEmpty(json::Value attribute, std::string_view list, const FieldPath& path,
+                   FieldErrors& errors) {
+  const json::Value values = attribute[list];
+  if (!IsSentEmpty(values)) return;
+  errors.push_back(api::Invalid(path.Child(list), values, "must not be empty if specified"));
+}
+
 void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& errors) {
   CheckText(attribute["string"], path.Child("string"), errors);
   if (const json::Value version = attribute["version"]; !version.is_null()) {
     CheckVersion(version, path.Child("version"), errors);
   }
+  for (const std::string_view list : {"bools", "ints"})
+    CheckNotEmpty(attribute, list, path, errors);
+  CheckNotEmpty(attribute, "strings", path, errors);
   std::size_t index = 0;
   for (const json::Value& text : attribute["strings"].elements()) {
     CheckText(text, path.Child("strings").Index(index++), errors);
   }
+  CheckNotEmpty(attribute, "versions", path, errors);
   index = 0;
   for (const json::Value& version : attribute["versions"].elements()) {
     CheckVersion(version, path.Child("versions").Index(index++), errors);
@@ -250,9 +294,13 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   CheckBindingConditions(device, path, errors);
 }
 
-// `sent` is the spec as it was sent (Context::sent).
-void CheckSlice(json::Value spec, json::Value old, json::Value sent, FieldErrors& errors) {
+// `old` is null of a new slice.
+void CheckSlice(const Context& ctx, json::Value spec, json::Value old, FieldErrors& errors) {
   const FieldPath path("spec");
+  const json::Value sent = ctx.sent["spec"];
+  if (ctx.release->GateEnabled("DRAListTypeAttributes") || AnyHasLists(old)) {
+    spec = WithEmptyLists(ctx.arena, spec, sent);
+  }
   CheckDriverName(spec["driver"], path.Child("driver"), errors);
   const json::Value pool = spec["pool"];
   CheckPoolName(pool["name"], path.Child("pool", "name"), errors);
@@ -308,7 +356,7 @@ void CheckSlice(json::Value spec, json::Value old, json::Value sent, FieldErrors
 }
 
 void ValidateSlice(const Context& ctx, json::Value object, FieldErrors& errors) {
-  CheckSlice(object["spec"], {}, ctx.sent["spec"], errors);
+  CheckSlice(ctx, object["spec"], {}, errors);
 }
 
 constexpr DisabledField kDisabledOfSlices[] = {
@@ -332,7 +380,7 @@ constexpr DisabledField kDisabledOfSlices[] = {
 
 void ValidateSliceUpdate(const Context& ctx, json::Value object, json::Value old,
                          FieldErrors& errors) {
-  CheckSlice(object["spec"], old["spec"], ctx.sent["spec"], errors);
+  CheckSlice(ctx, object["spec"], old["spec"], errors);
 }
 
 void WarnOfSlice(const Context&, json::Value object, json::Value,
