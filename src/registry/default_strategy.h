@@ -66,11 +66,11 @@ class DefaultStrategy : public Strategy {
 
  protected:
   const Traits& traits() const;
+  // Without the fields of gates that are off; see DisabledFields.
+  json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
 
  private:
   json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;
-  json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
-
   json::Value Judged(const Context& ctx, json::Value object) const;
 
   const Kind& kind_;

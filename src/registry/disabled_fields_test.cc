@@ -160,6 +160,20 @@ TEST_F(DisabledFieldsTest, ClaimsOfDevicesFollowTheGates) {
             R"({"spec":)" + std::string(kLeft) + "}");
 }
 
+TEST_F(DisabledFieldsTest, StatusesOfClaimsFollowTheGates) {
+  constexpr std::string_view kOld = R"({"status":{},"metadata":{}})";
+  constexpr std::string_view kNew =
+      R"({"status":{"allocation":{"devices":{"results":[{"request":"r","shareID":"s",)"
+      R"("bindingConditions":["b"],"adminAccess":true}]}},"devices":[{"driver":"d","shareID":"s"}]},)"
+      R"("metadata":{}})";
+  EXPECT_EQ(Status("resource.k8s.io", "resourceclaims", kNew, kOld), kNew);
+  version_ = "1.33";
+  EXPECT_EQ(Status("resource.k8s.io", "resourceclaims", kNew, kOld),
+            R"({"status":{"allocation":{"devices":{"results":[{"request":"r"}]}},)"
+            R"("devices":[{"driver":"d"}]},"metadata":{}})");
+  EXPECT_EQ(Status("resource.k8s.io", "resourceclaims", kNew, kNew), kNew);
+}
+
 TEST_F(DisabledFieldsTest, KindsHaveTheirOwn) {
   EXPECT_EQ(
       Created(

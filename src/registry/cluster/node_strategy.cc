@@ -162,29 +162,31 @@ void WarnOfNode(const Context&, json::Value object, json::Value,
   }
 }
 
+constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"},
+                                              {"NodeDeclaredFeatures", "status.declaredFeatures"},
+                                              {"SupplementalGroupsPolicy", "status.features"}};
+
 // Nodes make themselves known with their status.
 class Nodes final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    const json::Value status = object["status"];
+    const json::Value status = WithoutDisabled(ctx, object, {})["status"];
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     if (!status.is_object()) return object;
     return json::With(ctx.arena, object, "status", json::Without(ctx.arena, status, "config"));
   }
 
+  // A write of the status keeps the fields of gates that are off.
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
-    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    object = ctx.subresource == "status" ? OnlyStatus(ctx.arena, object, old)
+                                         : DefaultStrategy::PrepareForUpdate(ctx, object, old);
     if (!object["status"].Has("config") || old["status"].Has("config")) return object;
     return json::RemovePath(ctx.arena, object, {"status", "config"});
   }
 };
-
-constexpr DisabledField kDisabledOfNodes[] = {{"DynamicKubeletConfig", "spec.configSource"},
-                                              {"NodeDeclaredFeatures", "status.declaredFeatures"},
-                                              {"SupplementalGroupsPolicy", "status.features"}};
 
 }  // namespace
 

@@ -67,14 +67,15 @@ void CheckToleration(json::Value toleration, const FieldPath& path, FieldErrors&
 }
 
 // What an exact request and an alternative have in common.
-void CheckRequestBody(json::Value request, const FieldPath& path, FieldErrors& errors) {
+void CheckRequestBody(const Context& ctx, json::Value request, const FieldPath& path,
+                      FieldErrors& errors) {
   const std::string_view name = request["deviceClassName"].AsString();
   if (name.empty()) {
     errors.push_back(api::Required(path.Child("deviceClassName"), ""));
   } else {
     CheckSubdomain(name, path.Child("deviceClassName"), errors);
   }
-  CheckDeviceSelectors(request["selectors"], path.Child("selectors"), errors);
+  CheckDeviceSelectors(ctx, request["selectors"], path.Child("selectors"), errors);
   const std::string_view mode = request["allocationMode"].AsString();
   const std::int64_t count = request["count"].AsInt();
   if (mode == "All") {
@@ -95,7 +96,8 @@ void CheckRequestBody(json::Value request, const FieldPath& path, FieldErrors& e
   }
 }
 
-void CheckRequest(json::Value request, const FieldPath& path, FieldErrors& errors) {
+void CheckRequest(const Context& ctx, json::Value request, const FieldPath& path,
+                  FieldErrors& errors) {
   CheckDnsLabel(request["name"].AsString(), path.Child("name"), errors);
   const json::Value alternatives = request["firstAvailable"];
   const bool exactly = !request["exactly"].is_null();
@@ -106,7 +108,7 @@ void CheckRequest(json::Value request, const FieldPath& path, FieldErrors& error
     errors.push_back(
         api::Invalid(path, json::Value(), base::StrCat(kOne, ", but multiple fields are set")));
   } else if (exactly) {
-    CheckRequestBody(request["exactly"], path.Child("exactly"), errors);
+    CheckRequestBody(ctx, request["exactly"], path.Child("exactly"), errors);
   } else {
     const FieldPath list = path.Child("firstAvailable");
     if (!CheckSize(alternatives, kMostAlternatives, list, errors)) return;
@@ -114,7 +116,7 @@ void CheckRequest(json::Value request, const FieldPath& path, FieldErrors& error
     for (const json::Value& alternative : alternatives.elements()) {
       const FieldPath at = list.Index(index++);
       CheckDnsLabel(alternative["name"].AsString(), at.Child("name"), errors);
-      CheckRequestBody(alternative, at, errors);
+      CheckRequestBody(ctx, alternative, at, errors);
     }
     CheckUnique(alternatives, "name", list, errors);
   }
@@ -234,7 +236,8 @@ void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& e
   CheckOneOf(effect, path, {"NoExecute", "NoSchedule", "None"}, errors);
 }
 
-void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErrors& errors) {
+void CheckDeviceSelectors(const Context& ctx, json::Value selectors, const FieldPath& path,
+                          FieldErrors& errors) {
   if (!CheckSize(selectors, kMostSelectors, path, errors)) return;
   std::size_t index = 0;
   for (const json::Value& selector : selectors.elements()) {
@@ -248,7 +251,7 @@ void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErr
       errors.push_back(api::TooLong(at.Child("expression"), static_cast<int>(kLongestExpression)));
       continue;
     }
-    CheckDeviceExpression(text, at.Child("expression"), errors);
+    CheckDeviceExpression(ctx, text, at.Child("expression"), errors);
   }
 }
 
@@ -272,13 +275,14 @@ void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldEr
   }
 }
 
-void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors) {
+void CheckDeviceClaim(const Context& ctx, json::Value devices, const FieldPath& path,
+                      FieldErrors& errors) {
   const json::Value requests = devices["requests"];
   const RequestNames names = GatherRequests(requests);
   if (CheckSize(requests, kMostRequests, path.Child("requests"), errors)) {
     std::size_t index = 0;
     for (const json::Value& request : requests.elements()) {
-      CheckRequest(request, path.Child("requests").Index(index++), errors);
+      CheckRequest(ctx, request, path.Child("requests").Index(index++), errors);
     }
     CheckUnique(requests, "name", path.Child("requests"), errors);
   }
@@ -293,6 +297,8 @@ void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& e
       } else if (!constraint["distinctAttribute"].is_null()) {
         CheckAttributeName(constraint["distinctAttribute"].AsString(), true,
                            at.Child("distinctAttribute"), errors);
+      } else if (!ctx.release->GateEnabled("DRAConsumableCapacity")) {
+        errors.push_back(api::Required(at.Child("matchAttribute"), ""));
       } else {
         errors.push_back(api::Required(
             at,

@@ -36,7 +36,8 @@ void CheckUnique(json::Value list, std::string_view key, const FieldPath& path,
 void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& errors);
 // A list of selectors with expressions.
-void CheckDeviceSelectors(json::Value selectors, const FieldPath& path, FieldErrors& errors);
+void CheckDeviceSelectors(const Context& ctx, json::Value selectors, const FieldPath& path,
+                          FieldErrors& errors);
 // The driver and parameters of one configuration.
 void CheckDeviceConfiguration(json::Value config, const FieldPath& path, FieldErrors& errors);
 // Names of requests with those of their alternatives.
@@ -55,7 +56,8 @@ void CheckAdminAccess(const Context& ctx, json::Value requests, FieldErrors& err
 void CheckAllocatedAdminAccess(const Context& ctx, json::Value results, json::Value old,
                                FieldErrors& errors);
 // spec.devices of a claim.
-void CheckDeviceClaim(json::Value devices, const FieldPath& path, FieldErrors& errors);
+void CheckDeviceClaim(const Context& ctx, json::Value devices, const FieldPath& path,
+                      FieldErrors& errors);
 // The requestPolicy of an amount that several claims share.
 void CheckRequestPolicy(json::Value policy, const api::Quantity& capacity, const FieldPath& path,
                         FieldErrors& errors);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kMostOfClass = 32;
 
-void ValidateClass(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateClass(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
-  CheckDeviceSelectors(spec["selectors"], path.Child("selectors"), errors);
+  CheckDeviceSelectors(ctx, spec["selectors"], path.Child("selectors"), errors);
   if (CheckSize(spec["config"], kMostOfClass, path.Child("config"), errors)) {
     std::size_t index = 0;
     for (const json::Value& config : spec["config"].elements()) {
@@ -28,6 +28,9 @@ void ValidateClass(const Context&, json::Value object, FieldErrors& errors) {
   }
 }
 
+constexpr DisabledField kDisabledOfClasses[] = {
+    {"DRAExtendedResource", "spec.extendedResourceName"}};
+
 }  // namespace
 
 void AddDeviceClassStrategy(KindTable& table) {
@@ -35,7 +38,8 @@ void AddDeviceClassStrategy(KindTable& table) {
              .resource = "deviceclasses",
              .validate = &ValidateClass,
              .traits = {.counts_generation = true, .returns_deleted = true},
-             .metadata = {.update = "FU"}});
+             .metadata = {.update = "FU"},
+             .disabled = kDisabledOfClasses});
 }
 
 }  // namespace portcullis::registry

@@ -16,17 +16,19 @@ namespace {
 
 constexpr std::uint64_t kMostCost = 1'000'000;
 constexpr std::string_view kDevice = "kubernetes.DRADevice";
+constexpr std::string_view kShared = "allowMultipleAllocations";
 
 // The only struct that selectors know.
 class DeviceTypes final : public cel::TypeProvider {
  public:
-  DeviceTypes() : device_(cel::MakeStructType(arena_, kDevice)) {
+  explicit DeviceTypes(bool are_shared) : device_(cel::MakeStructType(arena_, kDevice)) {
     constexpr std::pair<std::string_view, std::string_view> kFields[] = {
         {"driver", "string"},
         {"attributes", "map(string, map(string, dyn))"},
         {"capacity", "map(string, map(string, kubernetes.Quantity))"},
-        {"allowMultipleAllocations", "bool"}};
+        {kShared, "bool"}};
     for (const auto& [name, type] : kFields) {
+      if (name == kShared && !are_shared) continue;
       const auto parsed = cel::ParseType(arena_, type);
       if (parsed.ok()) fields_[name] = *parsed;
     }
@@ -54,7 +56,7 @@ class DeviceSizes final : public cel::SizeEstimator {
     if (path.empty() || path[0] != "device") return std::nullopt;
     if (path.size() == 1) return UpTo(0);
     const std::string_view field = path[1];
-    if (field == "driver" || field == "allowMultipleAllocations") {
+    if (field == "driver" || field == kShared) {
       if (path.size() > 2) return std::nullopt;
       return UpTo(field == "driver" ? kLongestDomain : 1);
     }
@@ -80,10 +82,10 @@ class DeviceSizes final : public cel::SizeEstimator {
   static std::optional<cel::Range> UpTo(std::uint64_t most) { return cel::Range{0, most}; }
 };
 
-std::shared_ptr<const cel::Environment> MakeEnvironment() {
+std::shared_ptr<const cel::Environment> MakeEnvironment(bool are_shared) {
   cel::EnvironmentBuilder builder;
   kube_cel::AddKubernetesLibraries(builder);
-  builder.SetTypes(std::make_shared<DeviceTypes>());
+  builder.SetTypes(std::make_shared<DeviceTypes>(are_shared));
   builder.AddVariable("device", base::StrCat("#", kDevice));
   auto built = builder.Build();
   return built.ok() ? *built : nullptr;
@@ -105,17 +107,21 @@ std::string ProblemOf(const cel::Compilation& compilation) {
 
 }  // namespace
 
-void CheckDeviceExpression(std::string_view expression, const FieldPath& path,
+void CheckDeviceExpression(const Context& ctx, std::string_view expression, const FieldPath& path,
                            FieldErrors& errors) {
-  static const std::shared_ptr<const cel::Environment> kEnvironment = MakeEnvironment();
-  if (kEnvironment == nullptr) return;
-  if (const std::string wrong = ProblemOf(kEnvironment->Compile(expression)); !wrong.empty()) {
+  using EnvironmentPtr = std::shared_ptr<const cel::Environment>;
+  static const EnvironmentPtr kOfOwnDevices = MakeEnvironment(false);
+  static const EnvironmentPtr kOfSharedDevices = MakeEnvironment(true);
+  const bool are_shared = ctx.release->GateEnabled("DRAConsumableCapacity");
+  const EnvironmentPtr& environment = are_shared ? kOfSharedDevices : kOfOwnDevices;
+  if (environment == nullptr) return;
+  if (const std::string wrong = ProblemOf(environment->Compile(expression)); !wrong.empty()) {
     errors.push_back(api::Invalid(path, expression, wrong));
     return;
   }
-  const cel::Compilation checked = kEnvironment->Check(expression);
+  const cel::Compilation checked = environment->Check(expression);
   if (checked.ast == nullptr) return;
-  if (cel::EstimateCost(*kEnvironment, *checked.ast, DeviceSizes()).max > kMostCost) {
+  if (cel::EstimateCost(*environment, *checked.ast, DeviceSizes()).max > kMostCost) {
     errors.push_back(api::Forbidden(path, "too complex, exceeds cost limit"));
   }
 }

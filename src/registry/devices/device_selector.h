@@ -9,7 +9,9 @@
 
 namespace portcullis::registry {
 
-// What is wrong with the expression at `path`, its estimated cost included. Any thread.
-void CheckDeviceExpression(std::string_view expression, const FieldPath& path, FieldErrors& errors);
+// What is wrong with the expression at `path`, its estimated cost included. With the gate
+// DRAConsumableCapacity, devices have allowMultipleAllocations. Any thread.
+void CheckDeviceExpression(const Context& ctx, std::string_view expression, const FieldPath& path,
+                           FieldErrors& errors);
 
 }  // namespace portcullis::registry

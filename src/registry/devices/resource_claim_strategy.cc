@@ -15,7 +15,7 @@ constexpr std::size_t kMostConsumers = 256;
 
 void ValidateClaim(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckAdminAccess(ctx, object["spec"]["devices"]["requests"], errors);
-  CheckDeviceClaim(object["spec"]["devices"], FieldPath("spec", "devices"), errors);
+  CheckDeviceClaim(ctx, object["spec"]["devices"], FieldPath("spec", "devices"), errors);
 }
 
 bool HasNewConsumer(json::Value consumers, json::Value before) {
@@ -81,7 +81,14 @@ constexpr DisabledField kDisabledOfClaims[] = {
     {"DRAAdminAccess", "spec.devices.requests[].exactly.adminAccess"},
     {"DRAConsumableCapacity", "spec.devices.constraints[].distinctAttribute"},
     {"DRAConsumableCapacity", "spec.devices.requests[].exactly.capacity"},
-    {"DRAConsumableCapacity", "spec.devices.requests[].firstAvailable[].capacity"}};
+    {"DRAConsumableCapacity", "spec.devices.requests[].firstAvailable[].capacity"},
+    {"DRAResourceClaimDeviceStatus", "status.devices"},
+    {"DRAAdminAccess", "status.allocation.devices.results[].adminAccess"},
+    {"DRAConsumableCapacity", "status.allocation.devices.results[].shareID"},
+    {"DRAConsumableCapacity", "status.allocation.devices.results[].consumedCapacity"},
+    {"DRAConsumableCapacity", "status.devices[].shareID"},
+    {"DRADeviceBindingConditions", "status.allocation.devices.results[].bindingConditions"},
+    {"DRADeviceBindingConditions", "status.allocation.devices.results[].bindingFailureConditions"}};
 
 }  // namespace
 

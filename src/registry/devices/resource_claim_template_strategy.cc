@@ -13,7 +13,7 @@ void CheckTemplate(const Context& ctx, json::Value object, FieldErrors& errors) 
   const json::Value spec = object["spec"];
   CheckTemplateMetadata(WithSentLists(ctx.arena, spec["metadata"], ctx.sent["spec"]["metadata"]),
                         FieldPath("spec", "metadata"), errors);
-  CheckDeviceClaim(spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
+  CheckDeviceClaim(ctx, spec["spec"]["devices"], FieldPath("spec", "spec", "devices"), errors);
 }
 
 void ValidateTemplate(const Context& ctx, json::Value object, FieldErrors& errors) {

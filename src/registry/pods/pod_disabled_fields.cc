@@ -148,6 +148,11 @@ json::Value WithoutDisabledFieldsOfPods(const Context& ctx, std::string_view bas
 }
 
 json::Value WithoutDisabledPodStatus(const Context& ctx, json::Value pod, json::Value old) {
+  // What the stored pod asks for counts, not which claims it was given.
+  if (old["spec"]["resourceClaims"].empty() &&
+      !ctx.release->GateEnabled("DynamicResourceAllocation")) {
+    pod = json::RemovePath(ctx.arena, pod, {"status", "resourceClaimStatuses"});
+  }
   static const DisabledFields fields(kOfStatus);
   return fields.Drop(ctx, "status", pod, old);
 }
