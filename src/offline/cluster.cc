@@ -14,6 +14,7 @@
 #include "controllers/client.h"
 #include "controllers/resource_quota.h"
 #include "engine/boot/boot_objects.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/subresources/subresources.h"
 #include "engine/verbs.h"
 #include "engine/write/cluster_writer.h"
@@ -226,6 +227,9 @@ base::Result<engine::Outcome> Cluster::Get(engine::Operation& op) const {
   engine::Outcome outcome;
   outcome.stored = parts_->store->Get(engine::KeyOf(op, op.name));
   if (outcome.stored == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
+  if (op.subresource == nullptr) {
+    outcome.stored = TRY(engine::Shown(*op.resource, outcome.stored));
+  }
   return outcome;
 }
 

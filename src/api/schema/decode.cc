@@ -297,6 +297,7 @@ class Decoder {
                          : field.omit == Omit::kZero ? IsZeroInGo(kind, value)
                                                      : false;
     if (dropped) {
+      if (kind == Kind::kBytes && options_.keeps_empty_bytes) return value;
       return IsKeptWhenEmpty(owner, field) ? std::optional<Value>(value) : std::nullopt;
     }
     const bool collection = kind == Kind::kArray || kind == Kind::kMap;

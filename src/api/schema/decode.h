@@ -25,6 +25,8 @@ struct DecodeOptions {
   // Lists and maps that Go writes even when nil become null when empty, as they do on their way
   // through the protobuf form in which built-in kinds are stored.
   bool empty_becomes_null = false;
+  // Bytes of length zero stay, which Go leaves out of JSON and keeps in that form.
+  bool keeps_empty_bytes = false;
   // If given, receives the path of the value that has the wrong type, as in `unknown_fields`.
   std::string* error_path = nullptr;
   // An earlier state of the object that Decode() has returned or would return as it is: what both

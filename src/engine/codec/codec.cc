@@ -12,6 +12,7 @@
 #include "api/stored_size.h"
 #include "api/view/metadata_order.h"
 #include "base/strings.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/codec/kind_schema.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
@@ -95,6 +96,7 @@ json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
   if (!HasEmptyCollection(object)) return api::schema::InGoOrder(arena, *schema, object);
   api::schema::DecodeOptions options;
   options.empty_becomes_null = true;
+  options.keeps_empty_bytes = true;
   auto decoded = api::schema::Decode(arena, *schema, object, options);
   return api::schema::InGoOrder(arena, *schema,
                                 decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object);
@@ -372,7 +374,10 @@ bool NeedsWebhook(const ResourceInfo& resource, std::span<const store::ObjectPtr
 
 base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resource,
                                                       std::vector<store::ObjectPtr> objects) {
-  if (resource.definition == nullptr) return objects;
+  if (resource.definition == nullptr) {
+    for (store::ObjectPtr& object : objects) object = TRY(Shown(resource, std::move(object)));
+    return objects;
+  }
   json::Arena arena;
   std::vector<std::size_t> places;
   std::vector<store::ObjectPtr> raw;
@@ -400,7 +405,7 @@ base::Status Unreadable(const base::Status& why) { return {base::Reason::kUnknow
 base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
                                     const ResourceInfo& resource) {
   if (resource.definition == nullptr || IsInOrder(object, resource)) {
-    const json::Value stored = TRY(ParseStored(arena, object));
+    const json::Value stored = WithoutUnwritten(arena, resource, TRY(ParseStored(arena, object)));
     const auto converted = api::Convert(arena, stored, resource.kind);
     if (!converted.ok()) return Unreadable(converted.status());
     const json::Value shown = *converted;

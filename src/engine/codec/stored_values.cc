@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/conversion/conversion.h"
+#include "api/schema/decode.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/kind_schema.h"
@@ -39,9 +40,9 @@ json::Value Families(json::Arena& arena, json::Value addresses) {
 }
 
 // Services older than fields that each one has now: clusterIPs and the families of dual stack are
-// filled in, and the internalTrafficPolicy is dropped that Kubernetes 1.22 gave to Services without an
-// address. Behaviour: defaultOnReadService of kube-apiserver (registry/core/service/storage), in a
-// cluster whose first family is IPv4.
+// filled in. Behaviour: defaultOnReadService of kube-apiserver (registry/core/service/storage), in a
+// cluster whose first family is IPv4. The internalTrafficPolicy of an ExternalName is hidden instead
+// (hidden_fields.h).
 json::Value WithNewerFields(json::Arena& arena, json::Value service) {
   json::Value spec = service["spec"];
   const auto set = [&](std::string_view name, json::Value value) {
@@ -51,11 +52,7 @@ json::Value WithNewerFields(json::Arena& arena, json::Value service) {
   if (!address.empty() && spec["clusterIPs"].empty()) {
     set("clusterIPs", json::MakeArray(arena, {spec["clusterIP"]}));
   }
-  if (spec["type"].AsString() == "ExternalName") {
-    if (spec.Has("internalTrafficPolicy")) {
-      spec = json::RemovePath(arena, spec, {"internalTrafficPolicy"});
-    }
-  } else if (spec["ipFamilies"].empty()) {
+  if (spec["type"].AsString() != "ExternalName" && spec["ipFamilies"].empty()) {
     const bool is_headless = address == "None";
     // Its endpoints are made by hand, in whatever family.
     const bool may_be_both = is_headless && spec["selector"].empty();
@@ -120,17 +117,29 @@ base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::stri
   return EncodeAsIs(arena, AsStored(*catalog_, arena, *wanted, object), false);
 }
 
+// Recanonicalize(), but for the empty bytes that a stored object may hold (hidden_fields.h).
+json::Value StoredValues::Canonical(json::Arena& arena, const GroupVersionKind& kind,
+                                    json::Value object) const {
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(*catalog_, kind, custom);
+  if (schema == nullptr || custom) return object;
+  api::schema::DecodeOptions options;
+  options.keeps_empty_bytes = true;
+  const auto decoded = api::schema::Decode(arena, *schema, object, options);
+  return decoded.ok() ? WithTypeMeta(arena, *decoded, kind) : object;
+}
+
 // What was left out because it is the default is filled in by the rules of the version that the
 // object was stored in, and, where none of that version are known, by those of the other.
 base::Result<json::Value> StoredValues::ToStored(json::Arena& arena, const GroupVersionKind& from,
                                                  json::Value object,
                                                  const GroupVersionKind& to) const {
-  object = defaulter_->Apply(arena, from, Recanonicalize(*catalog_, arena, from, object));
+  object = defaulter_->Apply(arena, from, Canonical(arena, from, object));
   if (from == to) return object;
   const bool is_known = from.group == to.group || api::IsConvertible(from, to);
   if (!is_known || from.kind != to.kind) return UnknownKind(from);
   object = TRY(api::Convert(arena, object, to));
-  object = Recanonicalize(*catalog_, arena, to, object);
+  object = Canonical(arena, to, object);
   return defaulter_->Apply(arena, to, object);
 }
 

@@ -35,6 +35,8 @@ class StoredValues {
 
  private:
   StoredValues() = default;
+  json::Value Canonical(json::Arena& arena, const api::GroupVersionKind& kind,
+                        json::Value object) const;
   base::Result<json::Value> ToStored(json::Arena& arena, const api::GroupVersionKind& from,
                                      json::Value object, const api::GroupVersionKind& to) const;
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/engine.h"
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
@@ -335,6 +336,7 @@ class Scenario {
     Outcome outcome;
     outcome.stored = op.world.store->Get(KeyOf(op, op.name));
     if (outcome.stored == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
+    if (op.subresource == nullptr) outcome.stored = TRY(Shown(*op.resource, outcome.stored));
     return outcome;
   }
 

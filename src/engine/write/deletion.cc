@@ -10,6 +10,7 @@
 #include "api/view/metadata.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/write/admit.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
@@ -410,7 +411,7 @@ class OwnedDeletion final : public Execution {
         !deleted.gone && options_.orphan_dependents && !*options_.orphan_dependents;
     Outcome outcome;
     outcome.code = accepted ? 202 : 200;
-    outcome.object = AsWritten(op_, deleted.object);
+    outcome.object = AsWritten(op_, WithoutHidden(op_.arena, *op_.resource, deleted.object));
     return outcome;
   }
 

@@ -7,6 +7,7 @@
 #include "api/stored_size.h"
 #include "authz/rbac/escalation.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/write/stages.h"
 
 namespace portcullis::engine {
@@ -47,8 +48,14 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 }
 
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
+  const api::catalog::ResourceInfo& resource = *op.resource;
+  // Answers about a status show what is stored.
+  const bool whole = op.subresource == nullptr;
+  if (outcome.ok() && whole) {
+    outcome->stored = TRY(Shown(resource, std::move(outcome->stored)));
+    outcome->object = WithoutHidden(op.arena, resource, outcome->object);
+  }
   if (outcome.ok() && outcome->stored == nullptr) {
-    const api::catalog::ResourceInfo& resource = *op.resource;
     if (resource.kind != resource.storage_kind && !resource.custom && resource.schema != nullptr &&
         op.kind() == resource.kind) {
       outcome->object = api::schema::InGoOrder(op.arena, *resource.schema, outcome->object);

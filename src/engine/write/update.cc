@@ -8,6 +8,7 @@
 #include "api/api_status.h"
 #include "api/view/metadata.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/write/admit.h"
 #include "engine/write/creation.h"
 #include "engine/write/initialization.h"
@@ -132,7 +133,8 @@ class Attempt {
     std::vector<std::string> warnings;
     context.warnings = &warnings;
     object = KeepSystemFields(op_, object, live_);
-    object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, live_));
+    const json::Value stored = TRY(StoredForm(op_.arena, *op_.resource, current_, live_));
+    object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, stored));
     object = TRY(strategy_.Allocate(context, object, live_));
     allocated_ = object;
     api::FieldErrors errors;
@@ -170,7 +172,7 @@ class Attempt {
     TRY(RunValidating(op_, {.operation = admission::kUpdate,
                             .name = spec_.name,
                             .object = object,
-                            .old_object = live_,
+                            .old_object = WithoutHidden(op_.arena, *op_.resource, live_),
                             .options = options_.as_update}));
     object = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object);
     object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));

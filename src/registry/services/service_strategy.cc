@@ -98,12 +98,6 @@ class Services final : public DefaultStrategy {
     return InitFamilies(ctx, DropOfOldType(ctx, object, old), old);
   }
 
-  // kube-apiserver shows the policy to admission and never again.
-  json::Value Complete(const Context& ctx, json::Value object) const override {
-    if (TypeOf(object) != "ExternalName") return object;
-    return json::RemovePath(ctx.arena, object, {"spec", "internalTrafficPolicy"});
-  }
-
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;

@@ -4,6 +4,7 @@
 
 #include "api/api_status.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
 #include "engine/subresources/subresources.h"
@@ -33,7 +34,8 @@ VerbResult Get(Call& call) {
   const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
   if (wanted > call.env.store->revision())
     return engine::TooLargeVersion(wanted, call.env.store->revision());
-  return ObjectReply(call, 200, object);
+  if (call.subresource != nullptr) return ObjectReply(call, 200, object);
+  return ObjectReply(call, 200, TRY(engine::Shown(*call.resource, object)));
 }
 
 VerbResult GetLog(Call& call) {
