@@ -39,6 +39,7 @@ struct ControllerContext {
   const release::Release& release;   // whose behaviour is served
   bool initializers = false;         // objects may have initializers left (docs/legacy.md)
   std::string service_address = {};  // of the Service kubernetes
+  int server_port = 0;               // to which it leads; 0: 6443
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

@@ -29,11 +29,11 @@ class KubernetesService final : public Controller {
       return std::nullopt;
     }
     json::Arena arena;
-    const auto made =
-        context_.client.Do({.verb = engine::Verb::kCreate,
-                            .resource = {"", "v1", std::string(kServices.resource)},
-                            .ns = kNamespace,
-                            .body = engine::KubernetesService(arena, context_.service_address)});
+    const auto made = context_.client.Do(
+        {.verb = engine::Verb::kCreate,
+         .resource = {"", "v1", std::string(kServices.resource)},
+         .ns = kNamespace,
+         .body = engine::KubernetesService(arena, context_.service_address, context_.server_port)});
     if (made.ok() || made.status().reason() == base::Reason::kAlreadyExists) return std::nullopt;
     return 1s;
   }

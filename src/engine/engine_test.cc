@@ -18,9 +18,11 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "engine/boot/boot_objects.h"
 #include "engine/subresources/subresources.h"
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
+#include "json/reader.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -67,6 +69,24 @@ TEST(Engine, RefusesResourcesThatAreNotServed) {
   Operation op((*engine)->world());
   const base::Status status = Resolve(op, {.version = "v1", .resource = "gadgets"});
   EXPECT_EQ(status.message(), "the server could not find the requested resource");
+}
+
+// As the managedFields of kube-apiserver's: addresses and families are given by the server.
+TEST(Engine, MakesTheServiceKubernetesAsAClientWould) {
+  const auto engine = Engine::Create({});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  const World& world = (*engine)->world();
+  ASSERT_TRUE(MakeBootObjects(world, {.writers = 1, .server_port = 7443}).ok());
+  const auto stored = world.store->Get({"", "services", "default", "kubernetes"});
+  ASSERT_NE(stored, nullptr);
+  json::Arena arena;
+  const json::Value service = *json::Parse(arena, stored->bytes());
+  const json::Value fields = service["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"];
+  EXPECT_TRUE(fields.Has("f:clusterIP"));
+  EXPECT_FALSE(fields.Has("f:clusterIPs"));
+  EXPECT_FALSE(fields.Has("f:ipFamilies"));
+  EXPECT_EQ(service["spec"]["clusterIPs"].size(), 1U);
+  EXPECT_EQ(service["spec"]["ports"][0]["targetPort"].AsInt(), 7443);
 }
 
 std::size_t Entries(const char* folder) {

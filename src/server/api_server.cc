@@ -104,8 +104,8 @@ base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& optio
 // What extension API servers are told about authentication.
 base::Result<engine::BootFacts> BootFactsOf(const Options& options,
                                             const Credentials& credentials) {
-  engine::BootFacts facts;
-  facts.service_cluster_ip_range = options.service_cluster_ip_range;
+  engine::BootFacts facts{.service_cluster_ip_range = options.service_cluster_ip_range,
+                          .server_port = options.secure_port};
   facts.authentication.emplace_back("client-ca-file", credentials.client_ca_pem);
   if (options.requestheader_client_ca_file.empty()) return facts;
   json::Arena arena;
@@ -485,7 +485,7 @@ class Server final : public ApiServer {
     controller_context_.reset(new controllers::ControllerContext{
         storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
         identity_.credentials.authority_pem, *env_.release, env_.initializers,
-        env_.services->first_address()});
+        env_.services->first_address(), options_.secure_port});
     loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
     loops_->AddChosen(chosen_controllers_);
     // Always on: --controllers does not select these.

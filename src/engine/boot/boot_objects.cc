@@ -177,14 +177,14 @@ base::Status RunTogether(const std::vector<std::function<base::Status()>>& jobs,
 
 }  // namespace
 
-json::Value KubernetesService(json::Arena& arena, std::string_view address) {
+json::Value KubernetesService(json::Arena& arena, std::string_view address, int server_port) {
   const std::string text = base::StrCat(
       R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kubernetes","namespace":"default",)"
       R"("labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",)"
       R"("clusterIP":")",
-      address, R"(","clusterIPs":[")", address,
-      R"("],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
-      R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}})");
+      address, R"(","ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)",
+      R"("ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":)",
+      std::to_string(server_port == 0 ? 6443 : server_port), "}]}}");
   auto value = json::Parse(arena, text);
   return value.ok() ? *value : json::Value();
 }
@@ -196,7 +196,8 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
     const json::Value object = TRY(json::Parse(arena, text));
     jobs.emplace_back([&world, object] { return EnsureObject(world, object); });
   }
-  const json::Value service = KubernetesService(arena, world.services->first_address());
+  const json::Value service =
+      KubernetesService(arena, world.services->first_address(), facts.server_port);
   jobs.emplace_back([&world, service] { return EnsureObject(world, service); });
   jobs.insert(jobs.end(), facts.also.begin(), facts.also.end());
   for (const json::Value& object : ApiServiceObjects(arena, *world.catalog->Get())) {

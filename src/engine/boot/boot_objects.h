@@ -24,6 +24,7 @@ struct BootFacts {
   std::size_t writers = 16;
   bool roles = true;  // false: the roles and bindings of RBAC are left to MakeBootRoles()
   std::string service_cluster_ip_range = "10.0.0.0/24";
+  int server_port = 0;  // where the server listens; 0: not known yet
   // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
   // certificates and how requests of proxies are authenticated.
   std::vector<std::pair<std::string, std::string>> authentication;
@@ -35,8 +36,9 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts);
 // The roles and bindings of RBAC alone.
 base::Status MakeBootRoles(const World& world, std::size_t writers);
 
-// The Service "kubernetes" of a cluster in which it has this address.
-json::Value KubernetesService(json::Arena& arena, std::string_view address);
+// The Service "kubernetes" of a cluster in which it has this address and leads to this port (0: to 6443),
+// as it is created: the server sets the rest.
+json::Value KubernetesService(json::Arena& arena, std::string_view address, int server_port);
 
 // Tells world.services which addresses and ports the stored Services hold.
 void AdoptServices(const World& world);
