@@ -27,6 +27,7 @@
 #include "plugins/registry.h"
 #include "registry/services/service_network.h"
 #include "registry/strategy_table.h"
+#include "release/served_resources.h"
 #include "store/initialized_reader.h"
 #include "store/memory/memory_store.h"
 #include "webhook/conversion.h"
@@ -130,6 +131,19 @@ class EngineParts final : public Engine {
     world_.reserves_static_names = release_->GateEnabled("ManifestBasedAdmissionControlConfig");
   }
 
+  // --runtime-config without the resources whose feature gates are off. `api/all=false` alone stays alone:
+  // it is refused.
+  api::catalog::RuntimeConfig ServedBy(const release::Release& release) const {
+    api::catalog::RuntimeConfig config = options_.runtime_config;
+    const bool serves_nothing = config == api::catalog::RuntimeConfig{{"api/all", false}};
+    if (serves_nothing || release.legacy_minor() < release::kOldestMinor) return config;
+    for (const auto& [resource, served] : release::ServedResources()) {
+      if (served.gate.empty() || release.GateEnabled(served.gate)) continue;
+      config[std::string(resource)] = false;
+    }
+    return config;
+  }
+
   base::Status BuildCatalog() {
     api::catalog::LegacyOptions legacy;
     legacy.minor = release_->legacy_minor();
@@ -137,7 +151,7 @@ class EngineParts final : public Engine {
     for (const admission::PluginInfo* info : chosen_) {
       if (info->legacy) legacy.plugins.push_back(info->name);
     }
-    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(options_.runtime_config, legacy)));
+    catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(ServedBy(*release_), legacy)));
     world_.catalog = &catalog_;
     defaulter_ = TRY(api::schema::Defaulter::BuiltIn(release_->legacy_minor(), world_.clock));
     world_.defaulter = defaulter_.get();

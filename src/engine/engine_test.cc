@@ -71,6 +71,21 @@ TEST(Engine, RefusesResourcesThatAreNotServed) {
   EXPECT_EQ(status.message(), "the server could not find the requested resource");
 }
 
+// Discovery of kube-apiserver with api/all=true has none of these without their gates.
+TEST(Engine, ServesResourcesOfGatesThatAreOn) {
+  const auto served = [](release::GateSettings gates) {
+    EngineOptions options;
+    options.runtime_config["api/all"] = true;
+    options.feature_gates = std::move(gates);
+    const auto engine = Engine::Create(std::move(options));
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    const auto catalog = (*engine)->world().catalog->Get();
+    return catalog->Find("certificates.k8s.io", "v1beta1", "clustertrustbundles") != nullptr;
+  };
+  EXPECT_FALSE(served({}));
+  EXPECT_TRUE(served({{"ClusterTrustBundle", true}}));
+}
+
 // As the managedFields of kube-apiserver's: addresses and families are given by the server.
 TEST(Engine, MakesTheServiceKubernetesAsAClientWould) {
   const auto engine = Engine::Create({});

@@ -21,12 +21,12 @@ __asm__(
     ".global pc_behavior_facts_end\n"
     "pc_behavior_facts_end:\n"
     ".byte 0\n"
-    ".global pc_introduced_resources_begin\n"
-    "pc_introduced_resources_begin:\n"
+    ".global pc_served_resources_begin\n"
+    "pc_served_resources_begin:\n"
     ".incbin \"" PC_RELEASE_DATA
-    "/introduced.resources\"\n"
-    ".global pc_introduced_resources_end\n"
-    "pc_introduced_resources_end:\n"
+    "/served.resources\"\n"
+    ".global pc_served_resources_end\n"
+    "pc_served_resources_end:\n"
     ".byte 0\n"
     ".popsection\n");
 
@@ -35,8 +35,8 @@ extern const char pc_feature_gates_begin[];
 extern const char pc_feature_gates_end[];
 extern const char pc_behavior_facts_begin[];
 extern const char pc_behavior_facts_end[];
-extern const char pc_introduced_resources_begin[];
-extern const char pc_introduced_resources_end[];
+extern const char pc_served_resources_begin[];
+extern const char pc_served_resources_end[];
 }
 
 namespace portcullis::release {
@@ -56,8 +56,8 @@ std::string_view EmbeddedBehaviorFacts() {
   return Between(pc_behavior_facts_begin, pc_behavior_facts_end);
 }
 
-std::string_view EmbeddedIntroducedResources() {
-  return Between(pc_introduced_resources_begin, pc_introduced_resources_end);
+std::string_view EmbeddedServedResources() {
+  return Between(pc_served_resources_begin, pc_served_resources_end);
 }
 
 }  // namespace portcullis::release

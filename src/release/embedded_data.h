@@ -7,8 +7,8 @@
 
 namespace portcullis::release {
 
-std::string_view EmbeddedFeatureGates();         // data/feature.gates
-std::string_view EmbeddedBehaviorFacts();        // data/behavior.facts
-std::string_view EmbeddedIntroducedResources();  // data/introduced.resources
+std::string_view EmbeddedFeatureGates();     // data/feature.gates
+std::string_view EmbeddedBehaviorFacts();    // data/behavior.facts
+std::string_view EmbeddedServedResources();  // data/served.resources
 
 }  // namespace portcullis::release

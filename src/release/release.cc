@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "release/embedded_data.h"
+#include "release/served_resources.h"
 
 namespace portcullis::release {
 namespace {
@@ -41,13 +42,17 @@ void ForEachPart(std::string_view text, char separator, Fn&& fn) {
 
 }  // namespace
 
-std::map<std::string_view, int> IntroducedResources() {
-  std::map<std::string_view, int> introduced;
-  for (const std::string_view line : base::Split(EmbeddedIntroducedResources(), '\n')) {
-    const auto cut = base::Cut(line, " ");
-    if (cut && !line.starts_with('#')) introduced[cut->first] = MinorOf(cut->second);
+std::map<std::string_view, ServedResource> ServedResources() {
+  std::map<std::string_view, ServedResource> resources;
+  for (const std::string_view line : base::Split(EmbeddedServedResources(), '\n')) {
+    const std::vector<std::string_view> parts = base::Split(line, ' ');
+    if (parts.size() < 2 || line.starts_with('#')) continue;
+    const auto span = base::Cut(parts[1], "-");
+    resources[parts[0]] = {.since_minor = MinorOf(span ? span->first : parts[1]),
+                           .until_minor = span ? MinorOf(span->second) : 0,
+                           .gate = parts.size() > 2 ? parts[2] : std::string_view()};
   }
-  return introduced;
+  return resources;
 }
 
 Release::Release(int legacy_minor, GateSettings given)

@@ -11,6 +11,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "release/served_resources.h"
 
 namespace portcullis::api::catalog {
 namespace {
@@ -36,8 +37,16 @@ bool AnswersToVersion(const LegacyServing& legacy, const LegacyOptions& options)
          options.plugins.end();
 }
 
+// Releases before v1.29 have the resources of v1.36.
+int MinorServed(int minor) { return minor < release::kOldestMinor ? release::kNewestMinor : minor; }
+
+bool IsDropped(const release::ServedResource& releases, int minor) {
+  return releases.until_minor != 0 && MinorServed(minor) > releases.until_minor;
+}
+
 // The most specific setting wins: resource, version, stage, all, and last the default.
-bool IsServed(const ResourceInfo& info, const RuntimeConfig& config, const LegacyOptions& options) {
+bool IsServed(const ResourceInfo& info, const release::ServedResource& releases,
+              const RuntimeConfig& config, const LegacyOptions& options) {
   const GroupVersion gv = info.resource.group_version();
   std::string version = gv.ToString();
   if (gv.group.empty() && !config.contains(version)) version = "api/" + version;
@@ -50,27 +59,23 @@ bool IsServed(const ResourceInfo& info, const RuntimeConfig& config, const Legac
                                        options.minor > info.legacy->until_minor);
   if (is_past && !AnswersToVersion(*info.legacy, options)) return false;
   if (const auto set = setting(version)) return *set;
-  if (is_past) return false;
+  if (is_past || IsDropped(releases, options.minor)) return false;
   if (const auto set = setting(std::string(Stage(gv.version)))) return *set;
   if (const auto set = setting("api/all")) return *set;
   return info.served_by_default;
 }
 
-// By "group/version/resource": what only later releases have. Releases before v1.29 have the
-// resources of v1.36.
-std::set<std::string_view> ResourcesAfter(int minor) {
-  std::set<std::string_view> later;
-  if (minor < release::kOldestMinor || minor == release::kNewestMinor) return later;
-  for (const auto& [resource, since] : release::IntroducedResources()) {
-    if (since > minor) later.insert(resource);
-  }
-  return later;
+// Whether no release up to this one had the resource.
+bool IsFuture(const release::ServedResource& releases, int minor) {
+  return MinorServed(minor) < releases.since_minor;
 }
 
-bool IsAmong(const std::set<std::string_view>& resources, const ResourceInfo& info) {
-  if (resources.empty()) return false;
-  return resources.contains(
+release::ServedResource ReleasesOf(
+    const ResourceInfo& info,
+    const std::map<std::string_view, release::ServedResource>& resources) {
+  const auto found = resources.find(
       base::StrCat(info.resource.group_version().ToString(), "/", info.resource.resource));
+  return found == resources.end() ? release::ServedResource() : found->second;
 }
 
 // Settings of all versions of a stage.
@@ -189,10 +194,11 @@ base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view byte
                                                            const LegacyOptions& legacy) {
   const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy));
   TRY(CheckKeys(loaded->resources, config, legacy.minor));
-  const auto later = ResourcesAfter(legacy.minor);
+  const auto resources = release::ServedResources();
   for (const ResourceInfo& info : loaded->resources) {
-    if (IsAmong(later, info)) continue;
-    if (IsServed(info, config, legacy)) loaded->served.push_back(&info);
+    const release::ServedResource releases = ReleasesOf(info, resources);
+    if (IsFuture(releases, legacy.minor)) continue;
+    if (IsServed(info, releases, config, legacy)) loaded->served.push_back(&info);
   }
   std::shared_ptr<Catalog> catalog(new Catalog());
   catalog->base_ = loaded;

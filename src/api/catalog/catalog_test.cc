@@ -90,6 +90,15 @@ TEST_F(CatalogTest, ServesWhatTheReleaseHad) {
   EXPECT_TRUE(serves(35, "", admission, "v1", "validatingadmissionpolicies"));
   EXPECT_TRUE(serves(34, "api/all=true", admission, "v1beta1", "mutatingadmissionpolicies"));
   EXPECT_FALSE(serves(33, "api/all=true", admission, "v1beta1", "mutatingadmissionpolicies"));
+  EXPECT_TRUE(serves(33, "api/all=true", admission, "v1beta1", "validatingadmissionpolicies"));
+  EXPECT_FALSE(serves(33, "", admission, "v1beta1", "validatingadmissionpolicies"));
+  EXPECT_FALSE(serves(34, "api/all=true", admission, "v1beta1", "validatingadmissionpolicies"));
+  EXPECT_FALSE(serves(36, "api/beta=true", admission, "v1beta1", "validatingadmissionpolicies"));
+  EXPECT_TRUE(serves(31, "api/all=true", admission, "v1alpha1", "validatingadmissionpolicies"));
+  EXPECT_FALSE(serves(32, "api/all=true", admission, "v1alpha1", "validatingadmissionpolicies"));
+  // What a release has dropped is there for old manifests where its version is named.
+  EXPECT_TRUE(serves(36, "admissionregistration.k8s.io/v1beta1", admission, "v1beta1",
+                     "validatingadmissionpolicies"));
   EXPECT_TRUE(serves(34, "", "resource.k8s.io", "v1", "resourceclaims"));
   EXPECT_FALSE(serves(33, "", "resource.k8s.io", "v1", "resourceclaims"));
   EXPECT_FALSE(serves(33, "resource.k8s.io/v1=true", "resource.k8s.io", "v1", "resourceclaims"));
