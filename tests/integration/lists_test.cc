@@ -84,6 +84,17 @@ TEST(Lists, OptionsThatDoNotGoTogether) {
   EXPECT_EQ(server.Get(With("limit=-1")).status, 200);
 }
 
+TEST(Lists, ABadVersionIsToldOfAnObjectThatThereIsNot) {
+  TestServer server;
+  const std::string absent = "/api/v1/namespaces/default/configmaps/absent";
+  EXPECT_EQ(server.Get(absent).status, 404);
+  const Answer answer = server.Get(absent + "?resourceVersion=x");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(
+      answer.message(),
+      "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax");
+}
+
 TEST(Lists, TokensThatCannotBeRead) {
   TestServer server;
   const auto said = [&](const std::string& path) {

@@ -106,7 +106,8 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
   // POST /bindings names the pod in its body, POST /pods/<name>/binding in its path.
   const bool of_pod = op.subresource != nullptr;
   const WriteOptions& options = input.options;
-  json::Value binding = TRY(DecodeSubresourceBody(op, input));
+  json::Value binding =
+      DeduplicateOwners(op, TRY(DecodeSubresourceBody(op, input)), When::kBeforeAdmission);
   const std::string name(of_pod ? std::string_view(op.name)
                                 : binding["metadata"]["name"].AsString());
   binding = TRY(RunMutating(op, {.operation = admission::kCreate,

@@ -4,6 +4,7 @@
 // (Kubernetes docs: API-initiated Eviction; pkg/registry/core/pod/storage, EvictionREST).
 
 #include "api/api_status.h"
+#include "api/field_error.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -13,6 +14,7 @@
 #include "engine/write/admit.h"
 #include "engine/write/cluster_writer.h"
 #include "engine/write/deletion.h"
+#include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "store/store.h"
 
@@ -388,16 +390,25 @@ class Eviction final : public Execution {
   std::optional<base::Status> end_;
 };
 
+constexpr std::string_view kIgnoresReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 // The deletion that is asked for; nothing if the pod has more than one budget.
 base::Result<std::optional<DeleteOptions>> AdmitEviction(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
-  json::Value eviction = TRY(DecodeSubresourceBody(op, input));
+  json::Value eviction =
+      DeduplicateOwners(op, TRY(DecodeSubresourceBody(op, input)), When::kBeforeAdmission);
   eviction = TRY(RunMutating(op, {.operation = admission::kCreate,
                                   .name = op.name,
                                   .object = eviction,
                                   .options = options.as_create}));
   if (eviction["metadata"]["name"].AsString() != op.name) {
     return base::BadRequest("name in URL does not match name in Eviction object");
+  }
+  if (eviction["deleteOptions"][kIgnoresReadErrors].AsBool()) {
+    const api::FieldErrors errors = {
+        api::Invalid(api::FieldPath("deleteOptions").Child(kIgnoresReadErrors), true,
+                     "can not be set for pod eviction, try after removing the option")};
+    return api::InvalidStatus({"policy", "Eviction"}, op.name, errors);
   }
   eviction = TRY(PropagateDryRun(op, eviction, options));
   TRY(RunValidating(op, {.operation = admission::kCreate,

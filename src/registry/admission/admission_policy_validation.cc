@@ -183,7 +183,7 @@ class PolicyChecker {
 
   void Run() {
     const FieldPath spec("spec");
-    RequireOneOf(spec_["failurePolicy"], spec.Child("failurePolicy"), {"Fail", "Ignore"}, errors_);
+    CheckOneOf(spec_["failurePolicy"], spec.Child("failurePolicy"), {"Fail", "Ignore"}, errors_);
     CheckParamKind(spec_["paramKind"], spec.Child("paramKind"), errors_);
     CheckConstraints(spec.Child("matchConstraints"));
     scope_.params = spec_["paramKind"].is_object();

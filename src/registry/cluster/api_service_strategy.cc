@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
+#include "registry/validation/checks.h"
 
 namespace portcullis::registry {
 namespace {
@@ -20,11 +21,12 @@ void ValidateApiService(const Context&, json::Value object, FieldErrors& errors)
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
   const std::string_view version = spec["version"].AsString();
-  const std::string_view name = object["metadata"]["name"].AsString();
   const std::string wanted = base::StrCat(version, ".", group);
-  if (!name.empty() && name != wanted) {
+  for (const std::string_view field : {"generateName", "name"}) {
+    const std::string_view name = object["metadata"][field].AsString();
+    if (name.empty() || name == wanted || !IsPathSegmentName(name, false).empty()) continue;
     errors.push_back(
-        api::Invalid(FieldPath("metadata", "name"), name,
+        api::Invalid(FieldPath("metadata", field), name,
                      base::StrCat("must be `spec.version+\".\"+spec.group`: ", Quoted(wanted))));
   }
   if (group.empty()) {

@@ -36,14 +36,13 @@ std::string TolerationJson(json::Value toleration) {
                      {"TolerationSeconds", Json(toleration["tolerationSeconds"])}});
 }
 
-void ValidateRuntimeClass(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateRuntimeClass(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (RequireField(object, "handler", FieldPath(), errors)) {
     CheckDnsLabel(object["handler"].AsString(), FieldPath("handler"), errors);
   }
-  for (const json::Member* amount : SortedMembers(object["overhead"]["podFixed"])) {
-    const FieldPath at = FieldPath("overhead", "limits").Key(amount->name());
-    CheckNameOfContainerResource(amount->name(), at, errors);
-    CheckAmountOfResource(amount->name(), QuantityOf(amount->value), at, errors);
+  if (const json::Value overhead = object["overhead"]; overhead.is_object()) {
+    CheckContainerResources(json::MakeObject(ctx.arena, {{"limits", overhead["podFixed"]}}), {},
+                            FieldPath("overhead"), errors);
   }
   const json::Value scheduling = object["scheduling"];
   const FieldPath path("scheduling");

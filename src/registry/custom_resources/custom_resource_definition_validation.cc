@@ -444,9 +444,10 @@ void CheckStoredVersions(Value object, FieldErrors& errors) {
 void ValidateCustomResourceDefinition(const Context& ctx, Value object, FieldErrors& errors) {
   const std::string name = base::StrCat(object["spec"]["names"]["plural"].AsString(), ".",
                                         object["spec"]["group"].AsString());
-  const std::string_view given = object["metadata"]["name"].AsString();
-  if (!given.empty() && given != name) {
-    errors.push_back(api::Invalid(FieldPath("metadata", "name"), object["metadata"]["name"],
+  for (const std::string_view field : {"generateName", "name"}) {
+    const std::string_view given = object["metadata"][field].AsString();
+    if (given.empty() || given == name) continue;
+    errors.push_back(api::Invalid(FieldPath("metadata", field), given,
                                   "must be spec.names.plural+\".\"+spec.group"));
   }
   CheckSpec(ctx, object, {}, errors);

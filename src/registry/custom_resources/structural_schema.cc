@@ -301,7 +301,7 @@ class Vocabulary {
     if (type == "null") {
       Forbid(path.Child("type"), "type cannot be set to null, use nullable as an alternative");
     }
-    if (props["items"].is_array()) {
+    if (props["items"].is_array() && !props["items"].empty()) {
       Forbid(path.Child("items"), "items must be a schema object and not an array");
     }
     if (place.inside_meta && props[kEmbedded].AsBool()) {
@@ -443,7 +443,8 @@ bool IsConvertible(Value props) {
     if (!value.is_null() && !(value.is_string() && value.AsString().empty())) return false;
   }
   const Value keep = props[kPreserve];
-  if (props["items"].is_array() || (keep.is_bool() && !keep.AsBool())) return false;
+  const bool lists_items = props["items"].is_array() && !props["items"].empty();
+  if (lists_items || (keep.is_bool() && !keep.AsBool())) return false;
   for (const json::Member& property : props["properties"].members()) {
     if (!IsConvertible(property.value)) return false;
   }

@@ -3,7 +3,9 @@
 #include "registry/validation/resource_names.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 
 #include "api/quota/pods.h"
@@ -104,7 +106,9 @@ void CheckAmountOfResource(std::string_view name, const api::Quantity& amount,
   if (amount.Sign() < 0) {
     errors.push_back(api::Invalid(path, amount.ToString(), "must be greater than or equal to 0"));
   }
-  if (IsIntegerResource(name) && !amount.IsInteger()) {
+  // Kubernetes looks at the thousandths, which it takes for none if no int64 holds them.
+  const bool fits = amount <= api::Quantity::FromInt(std::numeric_limits<std::int64_t>::max());
+  if (IsIntegerResource(name) && fits && !amount.IsInteger()) {
     errors.push_back(api::Invalid(path, amount.ToString(), "must be an integer"));
   }
 }

@@ -26,14 +26,14 @@ VerbResult Get(Call& call) {
   if (call.info.query.GetBool("export")) {
     return base::BadRequest("the export parameter, deprecated since v1.14, is no longer supported");
   }
+  const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
+  if (wanted > call.env.store->revision())
+    return engine::TooLargeVersion(wanted, call.env.store->revision());
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
   if (object == nullptr) {
     TRY(store::Unreadable(*call.env.store, KeyOf(call, call.name)));
     return api::NotFoundStatus(call.group_resource(), call.name);
   }
-  const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
-  if (wanted > call.env.store->revision())
-    return engine::TooLargeVersion(wanted, call.env.store->revision());
   if (call.subresource != nullptr) return ObjectReply(call, 200, object);
   return ObjectReply(call, 200, TRY(engine::Shown(*call.resource, object)));
 }
