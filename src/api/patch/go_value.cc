@@ -54,9 +54,10 @@ std::string GoValueText(json::Value value) {
       return std::string(value.AsString());
     case json::Type::kArray: {
       std::string out = "[";
+      std::string_view separator;  // an element may be an empty text
       for (const json::Value& element : value.elements()) {
-        if (out.size() > 1) out.push_back(' ');
-        out += GoValueText(element);
+        out.append(separator).append(GoValueText(element));
+        separator = " ";
       }
       return out + "]";
     }

@@ -147,6 +147,9 @@ TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
        R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}],)"
        R"("containers":[{"name":"b","image":"2"}]}})",
        R"({"spec":{"containers":[{"name":"x"},{"image":"2","name":"b"},{"name":"a"}]}})"},
+      {"empty texts in an error", R"({"spec":{"finalizers":[]}})",
+       R"({"spec":{"$setElementOrder/finalizers":["x"],"finalizers":["","a",""]}})",
+       "error: The order in patch list:\n[ a ]\n doesn't match $setElementOrder list:\n[x]\n"},
       {"an order that leaves elements out", R"({"spec":{"containers":[{"name":"a"}]}})",
        R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"b"}]}})",
        "error: The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n"
