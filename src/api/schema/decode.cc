@@ -265,6 +265,7 @@ class Decoder {
       const Value* before = known.Find(member.name(), member.hash);
       const Value value =
           TRY(Decode(*field->schema, member.value, before != nullptr ? *before : Value()));
+      if (value.is_null() && field->pointer) continue;
       slots_[base + static_cast<std::size_t>(field - schema.fields.data())] = {value, true};
     }
     return base::OkStatus();
@@ -422,6 +423,8 @@ class Decoder {
       return base::BadRequest("boolean or JSON schema expected");
     }
     if (!input.is_array()) return input;
+    // Of a list of no schemas, Go writes null.
+    if (input.empty() && schema.go_type.ends_with("JSONSchemaPropsOrArray")) return Value();
     std::vector<Value> elements;
     bool changed = false;
     for (const Value& element : input.elements()) {
