@@ -27,9 +27,6 @@ inline constexpr int kOldestLegacyMinor = 7;
 inline constexpr int kOldestMinor = 29;
 inline constexpr int kNewestMinor = 36;
 
-// By "group/version/resource": the first release that served it. Only those since v1.30.
-std::map<std::string_view, int> IntroducedResources();
-
 // The gates that were set, by name.
 using GateSettings = std::map<std::string, bool, std::less<>>;
 
