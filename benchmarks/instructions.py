@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How many instructions a create takes, from the socket to the answer.
+
+    benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd]
+
+Runs `portcullis serve` under callgrind (Debian's valgrind), sends it creates over one connection, and counts what all its
+threads do meanwhile. What else the machine does changes nothing: a count says in a minute what a duel of portcullis-load
+says only on a quiet machine. What it leaves out is the kernel.
+
+The store is memory, or an etcd of its own with --etcd. With --baseline, another program of this repository is counted as
+well and the ratio to it is printed. --keep FOLDER keeps the profiles, for callgrind_annotate.
+"""
+
+import argparse
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(ROOT), str(ROOT.parent / "tests/harness")]
+from etcd_cluster import Etcd, find_etcd, free_port  # noqa: E402
+from write_walk import SKIPPED  # noqa: E402
+
+TOKEN = "instructions"
+WARM_UP = 100  # creates that are not counted: caches fill, and what only the start needs is given back
+
+
+def container(number):
+    return {"name": f"c{number}", "image": f"registry.example/app:{number}", "ports": [{"containerPort": 80 + number}],
+            "env": [{"name": f"E{i}", "value": "v" * 20} for i in range(6)],
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "200m", "memory": "128Mi"}},
+            "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
+
+
+KINDS = {
+    "configmaps": {"apiVersion": "v1", "kind": "ConfigMap", "data": {f"k{i}": "v" * 90 for i in range(10)}},
+    "pods": {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container(0), container(1)]}},
+}
+
+
+class Server:
+    """`portcullis serve` under callgrind, which counts only between counting(True) and counting(False)."""
+
+    def __init__(self, program, folder, store):
+        self.folder, self.port = folder, free_port()
+        folder.mkdir()
+        (folder / "tokens.csv").write_text(f"{TOKEN},admin,1,system:masters\n", encoding="utf-8")
+        self.profile = folder / "callgrind.out"
+        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={self.profile}", str(program),
+                   "serve", "--bind-address=127.0.0.1", f"--secure-port={self.port}", f"--data-dir={folder}/data",
+                   f"--token-auth-file={folder}/tokens.csv", f"--ready-file={folder}/ready", *store]
+        with open(folder / "log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        while not (folder / "ready").exists():
+            if self.process.poll() is not None:
+                sys.exit(f"{program} has ended:\n{(folder / 'log').read_text(encoding='utf-8')[-2000:]}")
+            time.sleep(0.2)
+        context = ssl.create_default_context(cafile=folder / "data/pki/ca.crt")
+        self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
+
+    def create(self, resource, names):
+        for name in names:
+            body = KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}}
+            self.connection.request("POST", f"/api/v1/namespaces/default/{resource}", json.dumps(body),
+                                    {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
+            answer = self.connection.getresponse()
+            text = answer.read()
+            if answer.status != 201:
+                sys.exit(f"{resource}: {answer.status} {text.decode()}")
+
+    def counting(self, on):
+        subprocess.run(["callgrind_control", "-i", "on" if on else "off", str(self.process.pid)], check=True, capture_output=True)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(120)
+
+    def counted(self):
+        return int(re.search(r"^totals: (\d+)", self.profile.read_text(encoding="utf-8"), re.MULTILINE)[1])
+
+
+def measure(program, resource, creates, folder, with_etcd):
+    if not with_etcd:
+        return run(program, resource, creates, folder, ["--store=memory"])
+    with Etcd(folder.with_suffix(".etcd"), flags=["--unsafe-no-fsync"]) as etcd:
+        return run(program, resource, creates, folder, [f"--etcd-servers={etcd.url}"])
+
+
+def run(program, resource, creates, folder, store):
+    server = Server(program, folder, store)
+    try:
+        server.create(resource, (f"warm-up-{i}" for i in range(WARM_UP)))
+        server.counting(True)
+        server.create(resource, (f"counted-{i}" for i in range(creates)))
+        server.counting(False)
+    finally:
+        server.stop()
+    return server.counted() / creates
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT.parent / "build/release")
+    parser.add_argument("--baseline", type=pathlib.Path, help="another portcullis")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="default: %(default)s")
+    parser.add_argument("--creates", type=int, default=400, help="of each kind; default: %(default)s")
+    parser.add_argument("--etcd", action="store_true", help="store in etcd instead of memory")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the profiles")
+    args = parser.parse_args()
+    if shutil.which("valgrind") is None or (args.etcd and find_etcd() is None):
+        print("SKIP there is no valgrind, or no etcd")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.keep or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for resource in args.kinds.split(","):
+            ours = measure(args.build / "portcullis", resource, args.creates, folder / resource, args.etcd)
+            line = f"a create of {resource}: {ours:,.0f} instructions"
+            if args.baseline:
+                before = measure(args.baseline, resource, args.creates, folder / f"{resource}-baseline", args.etcd)
+                line += f", {before:,.0f} by the baseline: {ours / before:.3f}x"
+            print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
