@@ -9,8 +9,6 @@
 namespace portcullis::json {
 namespace {
 
-bool HasLowerName(const Member& a, const Member& b) { return a.name() < b.name(); }
-
 // Members and elements lie on stacks of their own, so that documents nested ten thousand deep need
 // little of the thread's.
 class Sorter {
@@ -61,6 +59,17 @@ class Sorter {
 };
 
 }  // namespace
+
+bool HasLowerName(const Member& a, const Member& b) { return a.name() < b.name(); }
+
+std::vector<const Member*> MembersByName(Value object) {
+  std::vector<const Member*> members;
+  members.reserve(object.members().size());
+  for (const Member& member : object.members()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const Member* a, const Member* b) { return HasLowerName(*a, *b); });
+  return members;
+}
 
 Value Sorted(Arena& arena, Value value) {
   return IsSorted(value) ? value : Sorter(arena).Sort(value);

@@ -4,6 +4,8 @@
 // holds as a map.
 #pragma once
 
+#include <vector>
+
 #include "json/value.h"
 
 namespace portcullis::json {
@@ -12,5 +14,10 @@ namespace portcullis::json {
 // was read from.
 Value Sorted(Arena& arena, Value value);
 bool IsSorted(Value value);
+
+bool HasLowerName(const Member& a, const Member& b);
+// The members of this object alone in the order of their names. They are those of `object`: valid as
+// long as its arena. Empty for what is no object.
+std::vector<const Member*> MembersByName(Value object);
 
 }  // namespace portcullis::json

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "base/gotext.h"
 #include "json/scan.h"
+#include "json/sorted.h"
 
 namespace portcullis::json {
 namespace {
@@ -255,13 +255,8 @@ class Writer {
   }
 
   void WriteSorted(const Value& value, int level) {
-    std::vector<const Member*> members;
-    members.reserve(value.size());
-    for (const Member& member : value.members()) members.push_back(&member);
-    std::sort(members.begin(), members.end(),
-              [](const Member* a, const Member* b) { return a->name() < b->name(); });
     char separator = '{';
-    for (const Member* member : members) {
+    for (const Member* member : MembersByName(value)) {
       WriteMember(separator, *member, level);
       separator = ',';
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "admission/errors.h"
 #include "admission/fresh_times.h"
@@ -16,6 +15,7 @@
 #include "base/strings.h"
 #include "json/patch.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "webhook/call.h"
 #include "webhook/hook_steps.h"
@@ -63,12 +63,8 @@ Outcome Broken(base::Status status) {
 
 // One operation with its members in alphabetical order, everything below as it came.
 void WriteOperation(json::Value operation, std::string& out) {
-  std::vector<const json::Member*> members;
-  for (const json::Member& member : operation.members()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const auto* a, const auto* b) { return a->name() < b->name(); });
   out.push_back('{');
-  for (const json::Member* member : members) {
+  for (const json::Member* member : json::MembersByName(operation)) {
     if (out.back() != '{') out.push_back(',');
     json::WriteString(member->name(), out);
     out.push_back(':');

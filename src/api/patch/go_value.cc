@@ -2,26 +2,11 @@
 
 #include "api/patch/go_value.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "base/gotext.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::api::patch {
-
-namespace {
-
-// By their names, as Go prints the members of a map.
-std::vector<const json::Member*> Sorted(json::Value map) {
-  std::vector<const json::Member*> members;
-  for (const json::Member& member : map.members()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const auto* a, const auto* b) { return a->name() < b->name(); });
-  return members;
-}
-
-}  // namespace
 
 std::string GoLiteralText(json::Value value) {
   std::string out;
@@ -36,7 +21,7 @@ std::string GoLiteralText(json::Value value) {
       }
       return "[]interface {}{" + out + "}";
     case json::Type::kObject:
-      for (const json::Member* member : Sorted(value)) {
+      for (const json::Member* member : json::MembersByName(value)) {
         out.append(out.empty() ? "" : ", ").append(base::GoQuote(member->name())).append(":");
         out += GoLiteralText(member->value);
       }
@@ -63,7 +48,7 @@ std::string GoValueText(json::Value value) {
     }
     case json::Type::kObject: {
       std::string out = "map[";
-      for (const json::Member* member : Sorted(value)) {
+      for (const json::Member* member : json::MembersByName(value)) {
         if (out.size() > 4) out.push_back(' ');
         out.append(member->name()).append(":").append(GoValueText(member->value));
       }

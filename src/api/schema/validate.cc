@@ -328,11 +328,7 @@ void Validator::CheckObject(Value props, Value value, const std::string& name, c
   };
   const Value properties = props["properties"];
   const Value additional = props["additionalProperties"];
-  std::vector<const json::Member*> members;
-  for (const json::Member& member : value.members()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const auto* a, const auto* b) { return a->name() < b->name(); });
-  for (const json::Member* member : members) {
+  for (const json::Member* member : json::MembersByName(value)) {
     // Versions are converted before they are compared: what they say of themselves proves nothing.
     const bool has_type = name.empty() && root_.empty() &&
                           (member->name() == "apiVersion" || member->name() == "kind");

@@ -30,6 +30,7 @@
 #include "json/patch.h"
 #include "json/pointer.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 
@@ -55,8 +56,6 @@ struct Patched {
   std::optional<json::Value> strategic;    // the strategic merge patch, which is what is quoted
 };
 
-bool HasLowerName(const json::Member& a, const json::Member& b) { return a.name() < b.name(); }
-
 // Members are in order where a merge patch has looked into an object: Go's maps have no other one.
 json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Value patch) {
   if (value.is_array()) {
@@ -72,7 +71,7 @@ json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Valu
     const json::Value* change = patch.Find(member.name(), member.hash);
     if (change != nullptr) member.value = InOrderWhereMerged(arena, member.value, *change);
   }
-  std::sort(members.begin(), members.end(), HasLowerName);
+  std::sort(members.begin(), members.end(), json::HasLowerName);
   return json::MakeObject(arena, members);
 }
 
@@ -130,7 +129,7 @@ json::Value InOrderWhereVisited(json::Arena& arena, json::Value value, const Vis
   for (json::Member& member : members) {
     member.value = inner(member.value, std::string(member.name()));
   }
-  std::sort(members.begin(), members.end(), HasLowerName);
+  std::sort(members.begin(), members.end(), json::HasLowerName);
   return value.is_object() ? json::MakeObject(arena, members) : value;
 }
 
@@ -164,7 +163,7 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   if (!patched.object.is_object()) return json::ToString(patched.object, plain);
   const std::span<const json::Member> unsorted = patched.object.members();
   std::vector<json::Member> members(unsorted.begin(), unsorted.end());
-  std::stable_sort(members.begin(), members.end(), HasLowerName);
+  std::stable_sort(members.begin(), members.end(), json::HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
   const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
   const Visited visited = VisitedBy(patched.operations, merged);

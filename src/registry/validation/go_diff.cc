@@ -9,6 +9,7 @@
 #include "api/view/metadata_order.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "registry/validation/unified_diff.h"
 
@@ -242,14 +243,11 @@ class Printer {
       out += pair.IsSentEmpty() ? "{}" : "null";
       return;
     }
-    std::vector<json::Member> members(value.members().begin(), value.members().end());
-    std::sort(members.begin(), members.end(),
-              [](const json::Member& a, const json::Member& b) { return a.name() < b.name(); });
     out += "{";
     bool first = true;
-    for (const json::Member& member : members) {
-      PrintField({member.name(), schema.element, schema.element_pointer},
-                 {member.value, pair.sent[member.name()]}, depth, first);
+    for (const json::Member* member : json::MembersByName(value)) {
+      PrintField({member->name(), schema.element, schema.element_pointer},
+                 {member->value, pair.sent[member->name()]}, depth, first);
     }
     if (!first) Line(depth);
     out += "}";
