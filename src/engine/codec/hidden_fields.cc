@@ -66,6 +66,8 @@ const Hidden* Find(const ResourceInfo& resource) {
 
 }  // namespace
 
+bool HidesFields(const ResourceInfo& resource) { return Find(resource) != nullptr; }
+
 base::Result<store::ObjectPtr> Shown(const ResourceInfo& resource, store::ObjectPtr object) {
   const Hidden* row = Find(resource);
   if (row == nullptr || object == nullptr || !row->MayBeIn(object->bytes())) return object;

@@ -13,6 +13,8 @@
 
 namespace portcullis::engine {
 
+// Whether objects of the resource may have such fields: few resources have them.
+bool HidesFields(const api::catalog::ResourceInfo& resource);
 // A stored object as answers show it: itself, if they leave nothing out. Time: a search in its bytes, of few
 // resources.
 base::Result<store::ObjectPtr> Shown(const api::catalog::ResourceInfo& resource,
