@@ -33,6 +33,7 @@ server::Options OptionsFor(const std::string& folder) {
   options.controllers = {"-*"};
   options.request_timeout = kPatience;
   options.runtime_config = {{"api/all", "true"}};
+  options.feature_gates = {{"ClusterTrustBundle", true}};
   for (const admission::PluginInfo* plugin : plugins::Registered()) {
     const bool gone = plugin->until_minor != 0 && plugin->until_minor < 36;
     if (gone || IsOutOfReach(plugin->name)) continue;
