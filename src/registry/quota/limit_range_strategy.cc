@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/validation/resource_names.h"
 
@@ -28,22 +29,36 @@ struct LimitItem {
   }
 };
 
-// "<what> value a is greater than <other> value b" if it is.
-void CheckNotGreater(const LimitItem& item, std::string_view resource, std::string_view low,
-                     std::string_view low_name, std::string_view high, std::string_view high_name,
-                     std::string_view blamed, FieldErrors& errors) {
-  const json::Value* a = item.Find(low, resource);
-  const json::Value* b = item.Find(high, resource);
-  if (a == nullptr || b == nullptr) return;
-  const Quantity x = QuantityOf(*a);
-  const Quantity y = QuantityOf(*b);
+// An amount that must not be greater than another one, and where that is said.
+struct Order {
+  std::string_view low, low_name;
+  std::string_view high, high_name;
+  std::string_view blamed;
+};
+
+constexpr Order kOrders[] = {
+    {"min", "min", "max", "max", "min"},
+    {"min", "min", "defaultRequest", "default request", "defaultRequest"},
+    {"defaultRequest", "default request", "max", "max", "defaultRequest"},
+    {"defaultRequest", "default request", "default", "default limit", "defaultRequest"},
+    {"min", "min", "default", "default", "default"},
+    {"default", "default", "max", "max", "default"},
+};
+
+void CheckOrder(const LimitItem& item, std::string_view resource, const Order& order,
+                FieldErrors& errors) {
+  const json::Value* low = item.Find(order.low, resource);
+  const json::Value* high = item.Find(order.high, resource);
+  if (low == nullptr || high == nullptr) return;
+  const Quantity x = QuantityOf(*low);
+  const Quantity y = QuantityOf(*high);
   if (x <= y) return;
   // Kubernetes shows the other value where it blames the default limit.
-  const bool show_low = (blamed == low) != (blamed == "default");
-  const Quantity& shown = show_low ? x : y;
-  errors.push_back(api::Invalid(item.At(blamed, resource), shown.ToString(),
-                                base::StrCat(low_name, " value ", x.ToString(), " is greater than ",
-                                             high_name, " value ", y.ToString())));
+  const bool shows_low = (order.blamed == order.low) != (order.blamed == "default");
+  errors.push_back(
+      api::Invalid(item.At(order.blamed, resource), (shows_low ? x : y).ToString(),
+                   base::StrCat(order.low_name, " value ", x.ToString(), " is greater than ",
+                                order.high_name, " value ", y.ToString())));
 }
 
 void CheckRatio(const LimitItem& item, std::string_view resource, FieldErrors& errors) {
@@ -95,7 +110,7 @@ void CheckLimitItem(const LimitItem& item, FieldErrors& errors) {
       }
       continue;
     }
-    for (const json::Member* member : SortedMembers(item.item[list])) {
+    for (const json::Member* member : json::MembersByName(item.item[list])) {
       check_name(member->name(), item.path.Child(list).Key(member->name()), errors);
       names.insert(member->name());
     }
@@ -107,15 +122,7 @@ void CheckLimitItem(const LimitItem& item, FieldErrors& errors) {
                                    "neither was provided"));
   }
   for (const std::string_view name : names) {
-    CheckNotGreater(item, name, "min", "min", "max", "max", "min", errors);
-    CheckNotGreater(item, name, "min", "min", "defaultRequest", "default request", "defaultRequest",
-                    errors);
-    CheckNotGreater(item, name, "defaultRequest", "default request", "max", "max", "defaultRequest",
-                    errors);
-    CheckNotGreater(item, name, "defaultRequest", "default request", "default", "default limit",
-                    "defaultRequest", errors);
-    CheckNotGreater(item, name, "min", "min", "default", "default", "default", errors);
-    CheckNotGreater(item, name, "default", "default", "max", "max", "default", errors);
+    for (const Order& order : kOrders) CheckOrder(item, name, order, errors);
     CheckRatio(item, name, errors);
     CheckDefaultsAgree(item, name, errors);
   }
