@@ -8,6 +8,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/netip.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/addresses.h"
@@ -18,7 +19,7 @@ namespace {
 
 void CheckNodeResources(json::Value status, FieldErrors& errors) {
   for (const std::string_view field : {"capacity", "allocatable"}) {
-    for (const json::Member* amount : SortedMembers(status[field])) {
+    for (const json::Member* amount : json::MembersByName(status[field])) {
       CheckAmountOfResource(amount->name(), QuantityOf(amount->value),
                             FieldPath("status", field, amount->name()), errors);
     }

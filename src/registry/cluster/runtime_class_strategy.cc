@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
@@ -59,7 +60,7 @@ void ValidateRuntimeClass(const Context& ctx, json::Value object, FieldErrors& e
 
 void WarnOfRuntimeClass(const Context&, json::Value object, json::Value,
                         std::vector<std::string>& warnings) {
-  for (const json::Member* label : SortedMembers(object["scheduling"]["nodeSelector"])) {
+  for (const json::Member* label : json::MembersByName(object["scheduling"]["nodeSelector"])) {
     const std::string_view text = DeprecatedNodeLabel(label->name());
     if (!text.empty()) warnings.push_back(base::StrCat("scheduling.nodeSelector: ", text));
   }

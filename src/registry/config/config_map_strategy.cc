@@ -2,6 +2,7 @@
 
 // ConfigMaps (pkg/apis/core/validation).
 
+#include "json/sorted.h"
 #include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
 
@@ -12,7 +13,7 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
   const json::Value data = object["data"];
   const json::Value binary = object["binaryData"];
   std::size_t total = 0;
-  for (const json::Member* entry : SortedMembers(data)) {
+  for (const json::Member* entry : json::MembersByName(data)) {
     const FieldPath path = FieldPath("data").Key(entry->name());
     AddInvalid(path, entry->name(), IsConfigMapKey(entry->name()), errors);
     if (binary.Has(entry->name())) {
@@ -20,7 +21,7 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
     }
     total += entry->value.AsString().size();
   }
-  for (const json::Member* entry : SortedMembers(binary)) {
+  for (const json::Member* entry : json::MembersByName(binary)) {
     AddInvalid(FieldPath("binaryData").Key(entry->name()), entry->name(),
                IsConfigMapKey(entry->name()), errors);
     total += DecodedSize(entry->value.AsString());

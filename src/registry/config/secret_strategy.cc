@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "pki/certificates.h"
 #include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
@@ -31,7 +32,7 @@ void CheckDockerConfig(const Context& ctx, json::Value data, std::string_view ke
 void ValidateSecret(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value data = object["data"];
   std::size_t total = 0;
-  for (const json::Member* entry : SortedMembers(data)) {
+  for (const json::Member* entry : json::MembersByName(data)) {
     AddInvalid(FieldPath("data").Key(entry->name()), entry->name(), IsConfigMapKey(entry->name()),
                errors);
     total += DecodedSize(entry->value.AsString());

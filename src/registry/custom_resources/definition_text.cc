@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
@@ -99,7 +100,7 @@ template <typename Text>
 std::string MapText(Value map, const Text& text) {
   if (!map.is_object()) return "null";
   std::string out = "{";
-  for (const json::Member* member : SortedMembers(map)) {
+  for (const json::Member* member : json::MembersByName(map)) {
     if (out.size() > 1) out += ",";
     out += base::StrCat(Quoted(member->name()), ":", text(member->value));
   }

@@ -7,6 +7,7 @@
 #include "api/schema/schema.h"
 #include "api/schema/validate.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "kube_cel/evaluation.h"
 #include "kube_cel/rule_set.h"
 #include "registry/custom_resources/embedded_objects.h"
@@ -71,7 +72,7 @@ class Defaults {
     if (props["items"].is_object()) {
       Check(props["items"], {&here, "", here.inside_meta}, path.Child("items"));
     }
-    for (const json::Member* property : SortedMembers(props["properties"])) {
+    for (const json::Member* property : json::MembersByName(props["properties"])) {
       const bool meta = here.inside_meta || (is_resource && IsMetaField(property->name()));
       Check(property->value, {&here, property->name(), meta},
             path.Child("properties").Key(property->name()));

@@ -8,6 +8,7 @@
 #include "api/schema/schema.h"
 #include "base/strings.h"
 #include "cel/library/regex.h"
+#include "json/sorted.h"
 #include "registry/custom_resources/embedded_objects.h"
 #include "registry/custom_resources/schema_defaults.h"
 
@@ -35,7 +36,7 @@ class Invariants {
       errors_.push_back(api::Required(path.Child("items"), "must be specified"));
     }
     if (props["items"].is_object()) Check(props["items"], Place::kItems, path.Child("items"));
-    for (const json::Member* property : SortedMembers(props["properties"])) {
+    for (const json::Member* property : json::MembersByName(props["properties"])) {
       Check(property->value, Place::kField, path.Child("properties").Key(property->name()));
     }
     const Value additional = props["additionalProperties"];
@@ -82,7 +83,7 @@ class Invariants {
       Complete(validation["items"], structure["items"], schema_path.Child("items"),
                path.Child("items"));
     }
-    for (const json::Member* property : SortedMembers(validation["properties"])) {
+    for (const json::Member* property : json::MembersByName(validation["properties"])) {
       Complete(property->value, structure["properties"][property->name()],
                schema_path.Child("properties").Key(property->name()),
                path.Child("properties").Key(property->name()));
@@ -130,7 +131,7 @@ class Invariants {
   void CheckNested(Value props, bool skip_any, const FieldPath& path) {
     CheckValidations(props, skip_any, false, path);
     if (props["items"].is_object()) CheckNested(props["items"], false, path.Child("items"));
-    for (const json::Member* property : SortedMembers(props["properties"])) {
+    for (const json::Member* property : json::MembersByName(props["properties"])) {
       CheckNested(property->value, false, path.Child("properties").Key(property->name()));
     }
     constexpr std::pair<std::string_view, std::string_view> kRows[] = {
@@ -255,7 +256,7 @@ class Vocabulary {
       if (additional.is_object()) Check(additional, below, at);
     }
     const bool is_resource = place.is_root || props[kEmbedded].AsBool();
-    for (const json::Member* property : SortedMembers(props["properties"])) {
+    for (const json::Member* property : json::MembersByName(props["properties"])) {
       Place below{false, place.inside_meta, place.no_default};
       if (is_resource && IsMetaField(property->name())) {
         below.inside_meta = true;

@@ -7,6 +7,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/semver.h"
+#include "json/sorted.h"
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
@@ -151,7 +152,7 @@ void CheckCounters(json::Value set, std::string_view name_field, const FieldPath
   if (set["counters"].empty()) {
     errors.push_back(api::Required(path.Child("counters"), ""));
   } else if (CheckSize(set["counters"], kMostCounters, path.Child("counters"), errors)) {
-    for (const json::Member* counter : SortedMembers(set["counters"])) {
+    for (const json::Member* counter : json::MembersByName(set["counters"])) {
       CheckDnsLabel(counter->name(), path.Child("counters"), errors);
     }
   }
@@ -257,13 +258,13 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
                                   std::to_string(kMostProperties))));
   }
   CheckNumberOfValues(device, path, errors);
-  for (const json::Member* attribute : SortedMembers(device["attributes"])) {
+  for (const json::Member* attribute : json::MembersByName(device["attributes"])) {
     const FieldPath at = path.Child("attributes").Key(attribute->name());
     CheckAttributeName(attribute->name(), false, path.Child("attributes"), errors);
     CheckAttribute(attribute->value, at, errors);
   }
   const bool shared = device["allowMultipleAllocations"].AsBool();
-  for (const json::Member* capacity : SortedMembers(device["capacity"])) {
+  for (const json::Member* capacity : json::MembersByName(device["capacity"])) {
     const FieldPath at = path.Child("capacity").Key(capacity->name());
     CheckAttributeName(capacity->name(), false, path.Child("capacity"), errors);
     const json::Value policy = capacity->value["requestPolicy"];

@@ -4,6 +4,7 @@
 
 #include "api/quota/pod_resources.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/resource_names.h"
 #include "registry/validation/sent_values.h"
@@ -96,7 +97,7 @@ void CheckRequirements(json::Value resources, const std::set<std::string_view>& 
   bool computes = false;
   bool huge = false;
   for (const std::string_view list : {"limits", "requests"}) {
-    for (const json::Member* entry : SortedMembers(resources[list])) {
+    for (const json::Member* entry : json::MembersByName(resources[list])) {
       const std::string_view name = entry->name();
       const FieldPath at = path.Child(list).Key(name);
       const api::Quantity amount = QuantityOf(entry->value);
@@ -164,7 +165,7 @@ void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors
   std::size_t index = 0;
   for (const json::Value& container : pod.spec["containers"].elements()) {
     const FieldPath at = path.Child("containers").Index(index++);
-    for (const json::Member* limit : SortedMembers(container["resources"]["limits"])) {
+    for (const json::Member* limit : json::MembersByName(container["resources"]["limits"])) {
       const json::Value* most = limits.Find(limit->name());
       if (most == nullptr || QuantityOf(limit->value) <= QuantityOf(*most)) continue;
       errors.push_back(api::Invalid(at.Key(limit->name()).Child("limits"),

@@ -9,6 +9,7 @@
 
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "json/value_set.h"
 #include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
@@ -121,11 +122,11 @@ void CheckAnnotationChanges(json::Value object, json::Value old, FieldErrors& er
           api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " mirror pod annotation")));
     }
   };
-  for (const json::Member* one : SortedMembers(before)) {
+  for (const json::Member* one : json::MembersByName(before)) {
     const json::Value* value = now.Find(one->name());
     if (value == nullptr || !(*value == one->value)) refuse(one->name(), "remove or update");
   }
-  for (const json::Member* added : SortedMembers(now)) {
+  for (const json::Member* added : json::MembersByName(now)) {
     if (!before.Has(added->name())) refuse(added->name(), "add");
   }
   CheckPodAnnotations(now, object["spec"], path, errors);

@@ -17,6 +17,7 @@
 #include "api/view/pod.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/volume_path_warnings.h"
@@ -110,7 +111,7 @@ void Fraction(json::Value amounts, std::string_view resource, Texts& warnings,
 }
 
 void SchedulingWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
-  for (const json::Member* entry : SortedMembers(spec["nodeSelector"])) {
+  for (const json::Member* entry : json::MembersByName(spec["nodeSelector"])) {
     const std::string_view text = DeprecatedNodeLabel(entry->name());
     if (text.empty()) continue;
     warnings.push_back(

@@ -9,6 +9,7 @@
 
 #include "api/view/pod.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
 
@@ -489,13 +490,13 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
   if (annotations.Has(kSeccompPod)) {
     CheckSeccompText(annotations[kSeccompPod].AsString(), path.Child(kSeccompPod), errors);
   }
-  for (const json::Member* annotation : SortedMembers(annotations)) {
+  for (const json::Member* annotation : json::MembersByName(annotations)) {
     const std::string_view key = annotation->name();
     if (!key.starts_with(kSeccompContainer)) continue;
     CheckSeccompText(annotation->value.AsString(), path.Child(key), errors);
   }
   std::optional<std::unordered_set<std::string_view>> containers;
-  for (const json::Member* annotation : SortedMembers(annotations)) {
+  for (const json::Member* annotation : json::MembersByName(annotations)) {
     const std::string_view key = annotation->name();
     if (!key.starts_with(kAppArmorAnnotation)) continue;
     if (!containers) containers = NamesOfContainers(spec);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "re2/re2.h"
 #include "registry/pods/pod_parts.h"
 
@@ -147,7 +148,7 @@ void CheckStorageOs(json::Value source, const FieldPath& path, bool persistent,
 }
 
 void CheckFlexOptions(json::Value options, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* option : SortedMembers(options)) {
+  for (const json::Member* option : json::MembersByName(options)) {
     const auto parts = base::Cut(option->name(), "/");
     const std::string space =
         "." + base::ToLower(parts ? parts->first : std::string_view(option->name()));

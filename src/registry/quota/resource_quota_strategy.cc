@@ -11,6 +11,7 @@
 
 #include "api/repeated_value.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/validation/resource_names.h"
 
@@ -38,7 +39,7 @@ bool SpeaksOf(std::string_view scope, std::string_view name) {
 }
 
 void CheckAmounts(json::Value list, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* member : SortedMembers(list)) {
+  for (const json::Member* member : json::MembersByName(list)) {
     const FieldPath at = path.Key(member->name());
     CheckNameOfQuotaResource(member->name(), at, errors);
     CheckAmountOfResource(member->name(), QuantityOf(member->value), at, errors);
@@ -57,7 +58,7 @@ void CheckScopeOfNames(std::string_view scope, const std::vector<std::string_vie
 // There are few of them, however many names `hard` has.
 std::vector<std::string_view> StandardNames(json::Value hard) {
   std::vector<std::string_view> out;
-  for (const json::Member* member : SortedMembers(hard)) {
+  for (const json::Member* member : json::MembersByName(hard)) {
     if (IsStandardQuotaResource(member->name())) out.push_back(member->name());
   }
   return out;

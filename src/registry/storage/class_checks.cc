@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/pods/pod_warnings.h"
 
 namespace portcullis::registry {
@@ -26,7 +27,7 @@ void CheckParameters(json::Value parameters, bool may_be_empty, const FieldPath&
     return;
   }
   std::size_t total = 0;
-  for (const json::Member* parameter : SortedMembers(parameters)) {
+  for (const json::Member* parameter : json::MembersByName(parameters)) {
     if (parameter->name().empty()) {
       errors.push_back(api::Invalid(path, parameter->name(), "field can not be empty."));
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_warnings.h"
 #include "registry/storage/class_checks.h"
@@ -38,7 +39,7 @@ void WarnOfCapacity(const Context&, json::Value object, json::Value,
       warnings.push_back(base::StrCat(at.ToString(), ": ", key, " is ", text));
     }
   }
-  for (const json::Member* label : SortedMembers(topology["matchLabels"])) {
+  for (const json::Member* label : json::MembersByName(topology["matchLabels"])) {
     WarnOfLabel(label->name(), path.Child("matchLabels").Child(label->name()), warnings);
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
@@ -38,14 +39,14 @@ bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldError
 
 void CheckClaimStatus(json::Value status, FieldErrors& errors) {
   const FieldPath path("status");
-  for (const json::Member* amount : SortedMembers(status["capacity"])) {
+  for (const json::Member* amount : json::MembersByName(status["capacity"])) {
     CheckNotNegative(QuantityOf(amount->value), path.Child("capacity").Key(amount->name()), errors);
   }
   const FieldPath resizes = path.Child("allocatedResourceStatuses");
   constexpr std::string_view kStates[] = {"ControllerResizeInProgress",
                                           "ControllerResizeInfeasible", "NodeResizeInProgress",
                                           "NodeResizeInfeasible", "NodeResizePending"};
-  for (const json::Member* resize : SortedMembers(status["allocatedResourceStatuses"])) {
+  for (const json::Member* resize : json::MembersByName(status["allocatedResourceStatuses"])) {
     CheckClaimResource(resize->name(), resizes, errors);
     const std::string_view state = resize->value.AsString();
     if (std::find(std::begin(kStates), std::end(kStates), state) != std::end(kStates)) continue;
@@ -56,7 +57,7 @@ void CheckClaimStatus(json::Value status, FieldErrors& errors) {
                            "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}));
   }
   const FieldPath allocated = path.Child("allocatedResources");
-  for (const json::Member* amount : SortedMembers(status["allocatedResources"])) {
+  for (const json::Member* amount : json::MembersByName(status["allocatedResources"])) {
     if (!CheckClaimResource(amount->name(), allocated, errors)) continue;
     CheckNotNegative(QuantityOf(amount->value), allocated.Key(amount->name()), errors);
   }

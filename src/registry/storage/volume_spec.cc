@@ -3,6 +3,7 @@
 // The spec of a volume (pkg/apis/core/validation, ValidatePersistentVolumeSpec).
 
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/storage/volume_checks.h"
 
@@ -58,7 +59,7 @@ void CheckVolumeSources(json::Value spec, bool has_affinity, const FieldPath& pa
 std::string MapJson(json::Value map) {
   if (map.is_null()) return "null";
   std::string out = "{";
-  for (const json::Member* member : SortedMembers(map)) {
+  for (const json::Member* member : json::MembersByName(map)) {
     if (out.size() > 1) out += ",";
     out += base::StrCat(Quoted(member->name()), ":", Json(member->value));
   }
@@ -70,7 +71,7 @@ void CheckCapacity(json::Value capacity, const FieldPath& path, FieldErrors& err
   if (capacity["storage"].is_null() || capacity.size() > 1) {
     errors.push_back(api::NotSupported(path, api::BadValue::Raw(MapJson(capacity)), {"storage"}));
   }
-  for (const json::Member* entry : SortedMembers(capacity)) {
+  for (const json::Member* entry : json::MembersByName(capacity)) {
     const api::Quantity amount = QuantityOf(entry->value);
     if (amount.Sign() <= 0) {
       errors.push_back(

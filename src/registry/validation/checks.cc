@@ -6,6 +6,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::registry {
@@ -108,7 +109,7 @@ void CheckDomainPrefixedPath(std::string_view value, const FieldPath& path, Fiel
 }
 
 void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* label : SortedMembers(labels)) {
+  for (const json::Member* label : json::MembersByName(labels)) {
     AddInvalid(path, label->name(), api::IsQualifiedName(label->name()), errors);
     AddInvalid(path, label->value.AsString(), api::IsValidLabelValue(label->value.AsString()),
                errors);
@@ -117,7 +118,7 @@ void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors)
 
 void CheckAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
   std::size_t total = 0;
-  for (const json::Member* annotation : SortedMembers(annotations)) {
+  for (const json::Member* annotation : json::MembersByName(annotations)) {
     const std::string lower = base::ToLower(annotation->name());
     AddInvalid(path, annotation->name(), api::IsQualifiedName(lower), errors);
     total += annotation->name().size() + annotation->value.AsString().size();
@@ -263,14 +264,6 @@ std::string StructJson(std::initializer_list<std::pair<std::string_view, std::st
     out += base::StrCat("\"", name, "\":", text);
   }
   return out + "}";
-}
-
-std::vector<const json::Member*> SortedMembers(json::Value object) {
-  std::vector<const json::Member*> out;
-  for (const json::Member& member : object.members()) out.push_back(&member);
-  std::sort(out.begin(), out.end(),
-            [](const json::Member* a, const json::Member* b) { return a->name() < b->name(); });
-  return out;
 }
 
 void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErrors& errors) {

@@ -69,7 +69,6 @@ std::string Json(json::Value value);
 // Go's struct literal in JSON form: {"Name":"a","Port":80} from pairs of name and JSON text.
 std::string StructJson(std::initializer_list<std::pair<std::string_view, std::string>> members);
 std::string Quoted(std::string_view text);  // as a JSON string
-std::vector<const json::Member*> SortedMembers(json::Value object);
 
 // Metadata of a template may hold labels and annotations only.
 void CheckTemplateMetadata(json::Value metadata, const FieldPath& path, FieldErrors& errors);
