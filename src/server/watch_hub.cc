@@ -47,6 +47,14 @@ std::string_view SeenAs(const WatchSession& session, store::EventType type,
   return was ? "DELETED" : "";
 }
 
+// True: the client is slow, and is served again when its buffer has drained.
+bool IsFull(WatchSession& session) {
+  if (session.exchange->buffered_bytes() < kMaxBuffered) return false;
+  session.awaits_drain->store(true);
+  // It may have drained before that.
+  return session.exchange->buffered_bytes() > 0;
+}
+
 // Every event's object and, where it is looked into, its predecessor.
 std::vector<store::ObjectPtr> ObjectsOf(const WatchSession& session,
                                         std::span<const store::EventPtr> events) {
@@ -213,6 +221,7 @@ base::Result<bool> WatchHub::SendInitial(WatchSession& session, std::size_t max_
 
 void WatchHub::Add(std::unique_ptr<WatchSession> session) {
   std::shared_ptr<net::Exchange> exchange = session->exchange;
+  std::shared_ptr<std::atomic<bool>> awaits_drain = session->awaits_drain;
   const auto sent = SendInitial(*session, session->initial.size());
   if (!sent.ok()) {
     exchange->Write(ErrorLine(session->accepted.type, sent.status()));
@@ -229,7 +238,10 @@ void WatchHub::Add(std::unique_ptr<WatchSession> session) {
     changed_.NotifyAll();
   }
   exchange->OnClosed([this, id] { Wake(id); });
-  exchange->OnDrained([this, id] { Wake(id); });
+  // Most events are taken at once, and the hub need not hear of it.
+  exchange->OnDrained([this, id, awaited = std::move(awaits_drain)] {
+    if (awaited->exchange(false)) Wake(id);
+  });
 }
 
 void WatchHub::Wake(Id id) {
@@ -308,7 +320,7 @@ void WatchHub::Serve(Id id) {
     if (!Send(id, session, *std::move(made))) return;
   }
   if (!session.initial.empty() || session.ends_initial) {
-    if (session.exchange->buffered_bytes() >= kMaxBuffered) return;
+    if (IsFull(session)) return;
     auto sent = SendInitial(session, kEventsPerPoll);
     if (!sent.ok()) {
       (void)Send(id, session, std::move(sent).status());
@@ -317,8 +329,7 @@ void WatchHub::Serve(Id id) {
     // The others have their turns in between.
     if (!*sent) return Wake(id);
   }
-  // A slow client is served again when its buffer has drained.
-  while (session.exchange->buffered_bytes() < kMaxBuffered) {
+  while (!IsFull(session)) {
     std::vector<store::EventPtr> events;
     const auto polled = session.watch->Poll(kEventsPerPoll, events);
     if (!polled.ok()) {

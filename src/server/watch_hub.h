@@ -10,6 +10,7 @@
 // open then are finished.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -50,6 +51,10 @@ struct WatchSession {
   // their lines are made as the client takes them.
   std::vector<store::ObjectPtr> initial;
   bool ends_initial = false;  // then a bookmark says that these were all
+
+  // Set by the hub while the client has to take what is buffered before there may be more.
+  const std::shared_ptr<std::atomic<bool>> awaits_drain =
+      std::make_shared<std::atomic<bool>>(false);
 
   // State of the hub's thread; while `lent`, of the one that makes lines for it.
   std::unique_ptr<store::Watch> watch;
