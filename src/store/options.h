@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/clock.h"
+
 namespace portcullis::store {
 
 class Transformer;  // encryption/transformer.h
@@ -22,6 +24,8 @@ struct Options {
   std::size_t fresh_events = 64;
   // The embedded store: go on without objects whose checksum is wrong (embedded/embedded_store.h).
   bool skip_damaged = false;
+  // When watches have rested (cache/listeners.h). The machine's time; outlives the store.
+  const base::Clock* clock = &base::SystemClock();
   // Stores with a disk: how values are encrypted. Null: not at all.
   std::shared_ptr<const Transformer> transformer;
 };

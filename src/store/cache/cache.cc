@@ -63,7 +63,7 @@ class Cache::WatchCursor final : public Watch {
         collection_(collection),
         ns_(ns),
         position_(after),
-        listener_(std::make_shared<FanOut::Listener>(std::move(ready))) {
+        listener_(std::make_shared<Listener>(std::move(ready))) {
     cache_.fan_out_.Add(&collection_, ns_, listener_);
     listener_->Arm();
     // What has happened since `after` is announced at once; so is what happened while we came in.
@@ -95,7 +95,7 @@ class Cache::WatchCursor final : public Watch {
   const CollectionState& collection_;
   const std::string ns_;
   std::int64_t position_;
-  const std::shared_ptr<FanOut::Listener> listener_;
+  const std::shared_ptr<Listener> listener_;
 };
 
 class Cache::Observation final : public Subscription {
@@ -134,7 +134,10 @@ class Cache::Observation final : public Subscription {
 };
 
 Cache::Cache(Content content, const Options& options)
-    : options_(options), first_revision_(content.revision), revision_(content.revision) {
+    : options_(options),
+      first_revision_(content.revision),
+      revision_(content.revision),
+      fan_out_(*options.clock) {
   base::WriterLock lock(state_mutex_);
   for (ObjectPtr& object : content.objects) {
     const Collection name{object->group(), object->resource()};
@@ -282,7 +285,7 @@ void Cache::Publish(const std::vector<EventPtr>& events) {
   }
   for (Observation* observation : observers_) observation->Tell(events);
   Pack(stale, garbage);
-  if (!fan_out_.idle()) fan_out_.Announce(std::move(changes));
+  if (!fan_out_.idle()) fan_out_.Announce(changes);
 }
 
 void Cache::Advance(std::int64_t revision) {

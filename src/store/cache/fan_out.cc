@@ -2,7 +2,6 @@
 
 #include "store/cache/fan_out.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/memory_reserve.h"
@@ -20,57 +19,42 @@ FanOut::~FanOut() {
   if (thread.joinable()) thread.join();
 }
 
-void FanOut::Listener::Call() {
-  base::MutexLock lock(call_mutex_);
-  if (!closed_) ready_();
-}
-
-void FanOut::Listener::Close() {
-  base::MutexLock lock(call_mutex_);
-  closed_ = true;
-}
-
 void FanOut::Add(const CollectionState* collection, std::string_view ns,
-                 const std::shared_ptr<Listener>& listener) {
+                 const ListenerPtr& listener) {
   base::MutexLock lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
-  Bucket& bucket = buckets_[Change(collection, ns)];
-  listener->index_ = bucket.size();
-  bucket.push_back(listener);
-  listeners_.fetch_add(1, std::memory_order_seq_cst);
+  listeners_.Add(collection, ns, listener);
+  count_.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void FanOut::Remove(const CollectionState* collection, std::string_view ns, Listener& listener) {
   {
     base::MutexLock lock(mutex_);
-    auto it = buckets_.find(Change(collection, ns));
-    Bucket& bucket = it->second;
-    bucket.back()->index_ = listener.index_;
-    std::swap(bucket[listener.index_], bucket.back());
-    bucket.pop_back();
-    if (bucket.empty()) buckets_.erase(it);
-    listeners_.fetch_sub(1, std::memory_order_seq_cst);
+    listeners_.Remove(collection, ns, listener);
+    count_.fetch_sub(1, std::memory_order_seq_cst);
   }
   listener.Close();
 }
 
-void FanOut::Announce(std::vector<Change> changes) {
+void FanOut::Announce(const std::vector<Change>& changes) {
+  bool marked = false;
   {
     base::MutexLock lock(mutex_);
-    std::move(changes.begin(), changes.end(), std::back_inserter(pending_));
+    for (const Change& change : changes) marked = listeners_.Mark(change) || marked;
   }
-  changed_.NotifyOne();
+  if (marked) changed_.NotifyOne();
 }
 
 void FanOut::AnnounceAll() {
+  bool marked = false;
   {
     base::MutexLock lock(mutex_);
-    all_ = true;
+    marked = listeners_.MarkAll();
   }
-  changed_.NotifyOne();
+  if (marked) changed_.NotifyOne();
 }
 
-void FanOut::Wake(std::shared_ptr<Listener> listener) {
+void FanOut::Wake(ListenerPtr listener) {
   {
     base::MutexLock lock(mutex_);
     woken_.push_back(std::move(listener));
@@ -78,48 +62,26 @@ void FanOut::Wake(std::shared_ptr<Listener> listener) {
   changed_.NotifyOne();
 }
 
-void FanOut::TakeArmed(const Bucket& bucket, Bucket& due) {
-  for (const auto& listener : bucket) {
-    if (listener->Disarm()) due.push_back(listener);
-  }
-}
-
-FanOut::Bucket FanOut::Due() {
-  Bucket due;
-  due.swap(woken_);
-  for (const auto& listener : due) listener->Disarm();
-  if (std::exchange(all_, false)) {
-    for (const auto& [change, bucket] : buckets_) TakeArmed(bucket, due);
-  }
-  // Many commits may have gathered meanwhile; each bucket is looked at once.
-  std::sort(pending_.begin(), pending_.end());
-  pending_.erase(std::unique(pending_.begin(), pending_.end()), pending_.end());
-  const CollectionState* last = nullptr;
-  for (const Change& change : pending_) {
-    if (change.first != last) {
-      last = change.first;
-      if (auto it = buckets_.find(Change(last, "")); it != buckets_.end()) {
-        TakeArmed(it->second, due);
-      }
-    }
-    if (change.second.empty()) continue;
-    if (auto it = buckets_.find(change); it != buckets_.end()) TakeArmed(it->second, due);
-  }
-  pending_.clear();
-  return due;
-}
-
 void FanOut::Run() {
   const base::NeedsMemory needs;
+  std::vector<ListenerPtr> due;
   for (;;) {
-    Bucket due;
+    due.clear();
     {
       base::MutexLock lock(mutex_);
-      while (!stopping_ && !all_ && pending_.empty() && woken_.empty()) changed_.Wait(mutex_);
+      while (!stopping_ && woken_.empty() && clock_.Steady() < listeners_.next()) {
+        if (listeners_.next() == base::SteadyTime::max()) {
+          changed_.Wait(mutex_);
+        } else {
+          changed_.WaitUntil(mutex_, listeners_.next());
+        }
+      }
       if (stopping_) return;
-      due = Due();
+      due.swap(woken_);
+      for (const ListenerPtr& listener : due) listener->Disarm();
+      listeners_.Due(clock_.Steady(), due);
     }
-    for (const auto& listener : due) listener->Call();
+    for (const ListenerPtr& listener : due) listener->Call();
   }
 }
 

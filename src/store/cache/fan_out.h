@@ -6,80 +6,49 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "store/cache/listeners.h"
 
 namespace portcullis::store {
 
-class CollectionState;
-
 class FanOut {
  public:
-  FanOut() = default;
+  // `clock` is the machine's time and outlives it.
+  explicit FanOut(const base::Clock& clock) : clock_(clock) {}
   ~FanOut();
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  // One watch as the fan-out sees it.
-  class Listener {
-   public:
-    explicit Listener(std::function<void()> ready) : ready_(std::move(ready)) {}
-    // Asks to be woken by the next change. Call before looking for changes a last time.
-    void Arm() { armed_.store(true, std::memory_order_seq_cst); }
-
-   private:
-    friend class FanOut;
-    bool Disarm() { return armed_.exchange(false, std::memory_order_seq_cst); }
-    void Call();
-    void Close();
-
-    std::atomic<bool> armed_{false};
-    std::size_t index_ = 0;  // in its bucket; guarded by FanOut::mutex_
-    base::Mutex call_mutex_;
-    bool closed_ PC_GUARDED_BY(call_mutex_) = false;
-    const std::function<void()> ready_;
-  };
-
-  void Add(const CollectionState* collection, std::string_view ns,
-           const std::shared_ptr<Listener>& listener) PC_EXCLUDES(mutex_);
+  void Add(const CollectionState* collection, std::string_view ns, const ListenerPtr& listener)
+      PC_EXCLUDES(mutex_);
   // After this the listener is not called any more.
   void Remove(const CollectionState* collection, std::string_view ns, Listener& listener)
       PC_EXCLUDES(mutex_);
 
   // There are no listeners: changes need not be announced.
-  bool idle() const { return listeners_.load(std::memory_order_seq_cst) == 0; }
-  using Change = std::pair<const CollectionState*, std::string>;  // collection, namespace
+  bool idle() const { return count_.load(std::memory_order_seq_cst) == 0; }
+  using Change = Listeners::Change;
   // Wakes those who listen to one of the changes, soon.
-  void Announce(std::vector<Change> changes) PC_EXCLUDES(mutex_);
+  void Announce(const std::vector<Change>& changes) PC_EXCLUDES(mutex_);
   // Wakes all, soon.
   void AnnounceAll() PC_EXCLUDES(mutex_);
   // Wakes this one, soon.
-  void Wake(std::shared_ptr<Listener> listener) PC_EXCLUDES(mutex_);
+  void Wake(ListenerPtr listener) PC_EXCLUDES(mutex_);
 
  private:
-  using Bucket = std::vector<std::shared_ptr<Listener>>;
   void Run();
-  // Those of the pending changes' listeners that are armed, disarmed.
-  Bucket Due() PC_REQUIRES(mutex_);
-  static void TakeArmed(const Bucket& bucket, Bucket& due);
 
-  std::atomic<std::size_t> listeners_{0};
+  const base::Clock& clock_;
+  std::atomic<std::size_t> count_{0};
   base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
-  bool all_ PC_GUARDED_BY(mutex_) = false;
-  std::vector<Change> pending_ PC_GUARDED_BY(mutex_);
-  Bucket woken_ PC_GUARDED_BY(mutex_);
-  // By collection and namespace; namespace "" listens to all.
-  std::map<Change, Bucket> buckets_ PC_GUARDED_BY(mutex_);
+  Listeners listeners_ PC_GUARDED_BY(mutex_);
+  std::vector<ListenerPtr> woken_ PC_GUARDED_BY(mutex_);
   std::thread thread_ PC_GUARDED_BY(mutex_);
 };
 
