@@ -209,8 +209,8 @@ void ServerConnection::Flush() {
   flushing_ = true;
   bool progress = false;
   while (!out_.empty()) {
-    const auto front = out_.Front();
-    const IoResult result = stream_.Write(front.data(), front.size());
+    const auto record = out_.NextRecord(shard_->record_buffer());
+    const IoResult result = stream_.Write(record.data(), record.size());
     if (result.status == IoStatus::kWouldBlock) break;
     if (result.status != IoStatus::kOk) {
       flushing_ = false;

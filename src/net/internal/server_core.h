@@ -107,6 +107,8 @@ class ServerShard : public std::enable_shared_from_this<ServerShard> {
 
   // Scratch for building response heads.
   std::string& head_buffer() { return head_buffer_; }
+  // Likewise for what leaves in one record.
+  std::string& record_buffer() { return record_buffer_; }
 
  private:
   void ScheduleTick();
@@ -117,6 +119,7 @@ class ServerShard : public std::enable_shared_from_this<ServerShard> {
   std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
   std::vector<std::weak_ptr<ServerConnection>> awaiting_bodies_;
   std::string head_buffer_;
+  std::string record_buffer_;
   bool ticking_ = false;
   bool closed_ = false;
 };

@@ -199,18 +199,19 @@ void ServerExchange::OnClosed(std::function<void()> fn) {
 }
 
 void ServerExchange::OnDrained(std::function<void()> fn) {
+  auto shared = std::make_shared<const std::function<void()>>(std::move(fn));
   base::MutexLock lock(mutex_);
-  if (!closed_) on_drained_ = std::move(fn);
+  if (!closed_) on_drained_ = std::move(shared);
 }
 
 void ServerExchange::Released(std::size_t bytes) {
   if (bytes == 0 || buffered_.fetch_sub(bytes) != bytes) return;
-  std::function<void()> fn;
+  std::shared_ptr<const std::function<void()>> fn;
   {
     base::MutexLock lock(mutex_);
     fn = on_drained_;
   }
-  if (fn) origin_.connection->Guard(fn);
+  if (fn != nullptr) origin_.connection->Guard(*fn);
 }
 
 void ServerExchange::PeerGone() {
@@ -233,7 +234,7 @@ void ServerExchange::PeerGone() {
 void ServerExchange::Completed() {
   // Callbacks may hold the exchange itself: let them go outside the lock.
   std::function<void()> closed_fn;
-  std::function<void()> drained_fn;
+  std::shared_ptr<const std::function<void()>> drained_fn;
   base::MutexLock lock(mutex_);
   closed_ = true;
   closed_fn.swap(on_closed_);

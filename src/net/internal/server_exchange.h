@@ -104,7 +104,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
 
   mutable base::Mutex mutex_;
   std::function<void()> on_closed_ PC_GUARDED_BY(mutex_);
-  std::function<void()> on_drained_ PC_GUARDED_BY(mutex_);
+  std::shared_ptr<const std::function<void()>> on_drained_ PC_GUARDED_BY(mutex_);
   std::function<void(BodyRead)> on_body_ PC_GUARDED_BY(mutex_);
   BodyRequest body_request_ PC_GUARDED_BY(mutex_);
   bool peer_gone_ PC_GUARDED_BY(mutex_) = false;

@@ -44,17 +44,33 @@ class WriteQueue {
   std::size_t bytes() const { return bytes_; }
   // The next bytes to send. REQUIRES: !empty().
   std::string_view Front() const { return chunks_[first_].view().substr(offset_); }
+  // The next bytes as one record takes them, so that each costs one call of the kernel: of a large
+  // piece whole records where they lie, of smaller ones what is put together in `buffer`. Until
+  // Consume() it does not change but for getting longer, as OpenSSL wants it.
+  // REQUIRES: !empty().
+  std::string_view NextRecord(std::string& buffer) const {
+    const std::string_view front = Front();
+    if (front.size() >= kRecord) return front.substr(0, front.size() - front.size() % kRecord);
+    if (front.size() == bytes_) return front;
+    buffer.assign(front);
+    for (std::size_t at = first_ + 1; at < chunks_.size() && buffer.size() < kRecord; ++at) {
+      buffer.append(chunks_[at].view().substr(0, kRecord - buffer.size()));
+    }
+    return buffer;
+  }
   void Consume(std::size_t size) {
     bytes_ -= size;
     offset_ += size;
-    if (offset_ < chunks_[first_].view().size()) return;
-    offset_ = 0;
-    chunks_[first_] = {};
-    ++first_;
+    while (first_ < chunks_.size() && offset_ >= chunks_[first_].view().size()) {
+      offset_ -= chunks_[first_].view().size();
+      chunks_[first_] = {};
+      ++first_;
+    }
     if (bytes_ == 0) {
       // An idle connection keeps no buffer.
       std::vector<Chunk>().swap(chunks_);
       first_ = 0;
+      offset_ = 0;
     } else if (first_ >= 64) {
       chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<std::ptrdiff_t>(first_));
       first_ = 0;
