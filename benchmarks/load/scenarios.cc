@@ -14,7 +14,7 @@ namespace portcullis::load {
 namespace {
 
 constexpr std::string_view kRegistration = "/apis/admissionregistration.k8s.io/v1/";
-// Between the requests of a scenario with watchers.
+// Between the requests of a scenario that is paced.
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000'000};
 // Other servers see new configurations only after a while.
 constexpr timespec kSettle{.tv_sec = 1, .tv_nsec = 500'000'000};
@@ -80,8 +80,7 @@ class Stage {
   }
 
   net::ClientRequest Request(std::size_t number) const {
-    // A server that cannot keep up ends watches: it must get less than it could take.
-    if (scenario_.watchers > 0) nanosleep(&kPause, nullptr);
+    if (scenario_.paced) nanosleep(&kPause, nullptr);
     const std::string name = base::StrCat("o-", std::to_string(number));
     switch (scenario_.work) {
       case Work::kCreateConfigMap:
@@ -211,6 +210,11 @@ const std::vector<Scenario>& Scenarios() {
        .recorded = {}},
       {.name = "watchers-1000",
        .summary = "create a ConfigMap, 20 a second, that 1,000 watchers wait for",
+       .watchers = 1000,
+       .paced = true,
+       .recorded = {}},
+      {.name = "watchers-1000-burst",
+       .summary = "create a ConfigMap, as fast as it goes, that 1,000 watchers wait for",
        .watchers = 1000,
        .recorded = {}},
       {.name = "validating-1",

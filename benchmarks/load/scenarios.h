@@ -35,9 +35,10 @@ struct Scenario {
   int idle_webhooks = 0;  // configured, but for other resources
   int policies = 0;
   int idle_policies = 0;
-  int objects = 500;  // what kGet and kList find
-  int watchers = 0;   // of the collection, a connection each
-  Recorded recorded;  // zeros: not recorded
+  int objects = 500;   // what kGet and kList find
+  int watchers = 0;    // of the collection, a connection each
+  bool paced = false;  // 20 requests a second by each connection, for servers that end slow watches
+  Recorded recorded;   // zeros: not recorded
 };
 
 const std::vector<Scenario>& Scenarios();
