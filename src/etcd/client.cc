@@ -57,6 +57,9 @@ class ClientOnCore final : public Client {
     core_->loop().RunAndWait([this] { core_->Close(); });
     threads_.reset();
   }
+  void Cancel() override {
+    core_->loop().RunAndWait([this] { core_->Cancel(); });
+  }
   base::Status status() const { return threads_->status(); }
 
   void Range(RangeRequest request, base::SteadyTime deadline, Done<RangeResponse> done) override {

@@ -245,6 +245,9 @@ class Client {
   // Calls under way end with Canceled, on the loop, before this returns; so do those that their
   // callbacks begin. Watches must be gone. Not on the loop.
   virtual ~Client() = default;
+  // The same without an end of the client: calls under way, and all that begin later, end with
+  // Canceled, so that a thread that waits for one can be joined. Watches go on. Not on the loop.
+  virtual void Cancel() = 0;
 
   // A call waits for a connection, and what is safe to repeat is repeated, until the deadline.
   virtual void Range(RangeRequest request, base::SteadyTime deadline, Done<RangeResponse> done) = 0;

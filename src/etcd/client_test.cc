@@ -3,6 +3,9 @@
 // The client with a real etcd.
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "etcd/client.h"
 #include "etcd/testing/calls.h"
 #include "etcd/testing/etcd_server.h"
@@ -352,6 +355,17 @@ TEST_F(ClientTest, ACallThatBeginsWhileTheClientIsDestroyedEnds) {
 
   ASSERT_TRUE(end);
   EXPECT_EQ(CodeOf(*end), Code::kCanceled);
+}
+
+TEST_F(ClientTest, CancelEndsCallsUnderWayAndThoseThatComeLater) {
+  server->Pause();
+  auto waiting =
+      std::async(std::launch::async, [&] { return Range(*client, {.key = "a", .range_end = {}}); });
+  while (client->counters().in_flight == 0) std::this_thread::yield();
+  client->Cancel();
+  EXPECT_EQ(CodeOf(waiting.get().status()), Code::kCanceled);
+  EXPECT_EQ(CodeOf(Range(*client, {.key = "a", .range_end = {}}).status()), Code::kCanceled);
+  server->Resume();
 }
 
 TEST(ClientOptionsTest, RefusesWhatIsNoEndpoint) {

@@ -38,7 +38,7 @@ base::Duration RetryDelay(int attempts) {
 
 void Call::Begin(Core& core) {
   core_ = &core;
-  if (core.closed()) return Finish(Error(Code::kCanceled, "context canceled"));
+  if (core.cancels()) return Finish(Error(Code::kCanceled, "context canceled"));
   const std::size_t size = spec_.message.size() - kFrameHead;
   if (const std::size_t limit = core.options().max_request_bytes; size > limit) {
     return Finish(Error(

@@ -19,14 +19,18 @@ Core::Core(ClientOptions options, std::vector<Endpoint> endpoints, net::IoThread
 
 Core::~Core() = default;
 
-void Core::Close() {
-  closed_ = true;
+void Core::Cancel() {
+  cancels_ = true;
   while (!calls_under_way_.empty()) {
     calls_under_way_.back()->Finish(Error(Code::kCanceled, "context canceled"));
   }
   // What callers have posted, and what callbacks begin now, ends in the same way.
   while (Drain()) {
   }
+}
+
+void Core::Close() {
+  Cancel();
   for (const auto& channel : others_) channel->Close();
   channel_.Close();
 }

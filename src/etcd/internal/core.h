@@ -32,14 +32,16 @@ class Core {
   Channel& channel() { return channel_; }
 
   void Open() { channel_.Open(); }
-  // Ends all calls with Canceled.
+  // Ends all calls with Canceled, also those that come later.
+  void Cancel();
+  // The same, and ends the connections.
   void Close();
 
   // Any thread. Calls that come while the loop is busy are begun together, in their order.
   void Submit(std::unique_ptr<Call> call);
   ClientCounters counters() const;
 
-  bool closed() const { return closed_; }
+  bool cancels() const { return cancels_; }
   // For Call: a channel to that endpoint alone, closed again with Done.
   base::Result<Channel*> OpenChannel(const std::string& endpoint);
   void CloseChannel(Channel& channel);
@@ -57,7 +59,7 @@ class Core {
   Channel channel_;
   std::vector<std::unique_ptr<Channel>> others_;
   std::vector<std::unique_ptr<Call>> calls_under_way_;  // each knows its place
-  bool closed_ = false;
+  bool cancels_ = false;
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> in_flight_{0};
 

@@ -175,6 +175,7 @@ StoreInEtcd::~StoreInEtcd() {
     stopping_ = true;
   }
   changed_.NotifyAll();
+  client_->Cancel();  // or a page that is being read would be waited for
   housekeeper_.join();
   reader_of_all_.join();
   follower_.Stop();
@@ -483,6 +484,7 @@ void StoreInEtcd::ReadWhenLost() {
 void StoreInEtcd::ReadAgain() {
   auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
   if (!listing.ok()) {
+    if (closing_) return;
     base::LogError("cannot read etcd", {{"error", listing.status().message()}});
     return;
   }

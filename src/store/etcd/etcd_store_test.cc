@@ -377,6 +377,17 @@ TEST_F(EtcdStoreTest, ReadsEverythingAnewWhenTheWatchIsOver) {
   EXPECT_NE(store->Get(ConfigMap("n", "later")), nullptr);
 }
 
+TEST_F(EtcdStoreTest, AStopDoesNotWaitForAPageOfAnEtcdThatHangs) {
+  auto store = Open();
+  const int before = etcd_.ranges();
+  etcd_.HoldRanges(true);
+  etcd_.CancelWatches();
+  while (etcd_.ranges() == before) std::this_thread::yield();
+  auto stopped = std::async(std::launch::async, [&] { store.reset(); });
+  EXPECT_EQ(stopped.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  etcd_.HoldRanges(false);
+}
+
 TEST_F(EtcdStoreTest, AWriteEndsInTimeWhileEverythingIsReadAnew) {
   const auto store = Open("/registry", std::chrono::seconds(1));
   const int before = etcd_.ranges();

@@ -42,9 +42,17 @@ class FakeClient final : public etcd::Client {
              Done<etcd::RangeResponse> done) override {
     Post([this, request = std::move(request), done = std::move(done)] {
       ++server_.ranges_;
-      const auto answer = [this, request, done] { done(server_.Range(request)); };
-      server_.holds_ranges_ ? held_.push_back(answer) : answer();
+      const auto answer = [this, request, done] {
+        cancels_ ? done(base::Status::Custom(499, "Canceled", "context canceled"))
+                 : done(server_.Range(request));
+      };
+      server_.holds_ranges_ && !cancels_ ? held_.push_back(answer) : answer();
     });
+  }
+  // Of reads, which alone can be held.
+  void Cancel() override {
+    Post([this] { cancels_ = true; });
+    Release();
   }
   // Answers the reads that wait.
   void Release() {
@@ -108,7 +116,7 @@ class FakeClient final : public etcd::Client {
       for (FakeWatch* watch : std::set(watches_)) Deliver(*watch, false);
     });
   }
-  void Cancel() {
+  void EndWatches() {
     Post([this] {
       for (FakeWatch* watch : std::exchange(watches_, {})) {
         watch->receiver.OnEnd(base::Status::Custom(500, "OutOfRange", "compacted"), 1);
@@ -164,6 +172,7 @@ class FakeClient final : public etcd::Client {
   std::deque<std::function<void()>> tasks_ PC_GUARDED_BY(mutex_);
   std::set<FakeWatch*> watches_;             // the loop's
   std::vector<std::function<void()>> held_;  // likewise
+  bool cancels_ = false;                     // likewise
   std::thread loop_;
 };
 
@@ -291,7 +300,7 @@ void FakeEtcd::HoldRanges(bool hold) {
 
 void FakeEtcd::CancelWatches() {
   base::MutexLock lock(mutex_);
-  for (FakeClient* client : clients_) client->Cancel();
+  for (FakeClient* client : clients_) client->EndWatches();
 }
 
 void FakeEtcd::Remove(const std::string& key) {
