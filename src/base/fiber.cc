@@ -250,6 +250,7 @@ void Fiber::Resume() { Enter(); }
 void Fiber::Enter() {
   outer_ = current;
   current = this;
+  first_step_.reset();
 #if defined(PC_ASAN)
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(&fake, stack_.bottom, stacks_.size_);
@@ -305,6 +306,19 @@ void Fiber::Move() {
   moving_ = true;
   moved_ = true;
   Exit();
+}
+
+void Fiber::MoveCurrent() {
+  if (current != nullptr) current->Move();
+}
+
+bool Fiber::BeginStep(SteadyTime now) {
+  Fiber* const fiber = current;
+  if (fiber == nullptr || fiber->moved_) return false;
+  if (!fiber->first_step_) fiber->first_step_ = now;
+  if (now - *fiber->first_step_ < kLong) return false;
+  fiber->Move();
+  return fiber->moved_;
 }
 
 void Fiber::Main() noexcept {

@@ -13,11 +13,14 @@
 // both sides of Move().
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 
 namespace portcullis::base {
@@ -88,6 +91,14 @@ class Fiber {
   // Goes on there, for what takes long; where the fiber was run or resumed goes on as after Leave().
   // Does nothing without set_elsewhere(), or if it has moved. REQUIRES: this is Current().
   void Move();
+  // Moves the fiber that this is called on, if there is one.
+  static void MoveCurrent();
+
+  // For work of many short steps, before each of them: moves the fiber that this is called on, if there
+  // is one and its steps take long: if the first since it was run or resumed began kLong before `now`.
+  // Whether it has moved.
+  static bool BeginStep(SteadyTime now);
+  static constexpr std::chrono::microseconds kLong{300};
 
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -108,6 +119,7 @@ class Fiber {
   bool ended_ = false;
   bool moving_ = false;
   bool moved_ = false;
+  std::optional<SteadyTime> first_step_;  // since it was entered
   RunElsewhere elsewhere_;
   // What the sanitizers are told; unused otherwise.
   struct Told {

@@ -172,6 +172,31 @@ TEST_F(FiberTest, MovesToAnotherThread) {
   EXPECT_EQ(stacks_.in_use(), 0U);
 }
 
+TEST_F(FiberTest, MovesBeforeAStepIfThoseBeforeHaveTakenLong) {
+  constexpr SteadyTime kStart{std::chrono::hours(1)};
+  constexpr SteadyTime kLate = kStart + Fiber::kLong;
+  std::function<void()> go_on;
+  std::vector<bool> moved;
+  Fiber* fiber = nullptr;
+  Fiber::Run(stacks_, [&] {
+    fiber = Fiber::Current();
+    fiber->set_elsewhere([&](std::function<void()> run) { go_on = std::move(run); });
+    moved.push_back(Fiber::BeginStep(kStart));
+    moved.push_back(Fiber::BeginStep(kLate - std::chrono::nanoseconds(1)));
+    fiber->Leave();  // it waits, and others have the thread
+    moved.push_back(Fiber::BeginStep(kLate));
+    moved.push_back(Fiber::BeginStep(kLate + Fiber::kLong));
+    moved.push_back(Fiber::BeginStep(kLate + 3 * Fiber::kLong));
+  });
+  fiber->Resume();
+  EXPECT_EQ(moved.size(), 3U);
+  ASSERT_TRUE(go_on);
+  go_on();
+  EXPECT_EQ(moved, (std::vector<bool>{false, false, false, true, false}));
+  EXPECT_FALSE(Fiber::BeginStep(kStart));
+  EXPECT_FALSE(Fiber::BeginStep(kLate));
+}
+
 TEST_F(FiberTest, StaysWhereItIsWithoutMemoryForMoving) {
   bool may_hold = true;
   Fiber::Run(stacks_, [&] {
