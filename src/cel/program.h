@@ -71,6 +71,10 @@ inline constexpr std::uint64_t kNoCostLimit = kUnbounded;
 struct EvalOptions {
   // Above it the result is the error "operation cancelled: actual cost limit exceeded".
   std::uint64_t cost_limit = kNoCostLimit;
+  // The evaluation is to be short: a call with an argument that is large (cel/eval/call.cc) is not made,
+  // but counts as one that passes the cost limit, since its cost need not say how long it takes.
+  // REQUIRES: there is a cost limit.
+  bool only_small_calls = false;
   Interrupt* interrupt = nullptr;  // "operation interrupted"
   Observer* observer = nullptr;
 };

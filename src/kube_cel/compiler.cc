@@ -187,6 +187,13 @@ std::string Expression::VariableTypeText() const {
   return ok() ? KeptType(program_->result_type()) : "dyn";
 }
 
+bool Expression::IsExpectedLong() const {
+  const std::uint8_t left = expected_long_.load(std::memory_order_relaxed);
+  if (left == 0) return false;
+  expected_long_.store(static_cast<std::uint8_t>(left - 1), std::memory_order_relaxed);
+  return true;
+}
+
 Compiler::Compiler(int kubernetes_minor) : kubernetes_minor_(kubernetes_minor) {}
 Compiler::~Compiler() = default;
 

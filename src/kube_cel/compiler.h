@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -62,7 +63,8 @@ struct ScopeEnvironment {
   std::array<int, kInputs> indices{};
 };
 
-// A compiled expression, or why it does not compile. Immutable after construction.
+// A compiled expression, or why it does not compile. Immutable after construction, but for what its
+// evaluations have shown.
 class Expression {
  public:
   const std::string& text() const { return text_; }
@@ -77,6 +79,12 @@ class Expression {
   // The type under which a variable defined by this expression is known.
   std::string VariableTypeText() const;
 
+  // Whether the next evaluation is expected to take long: one has, and since then there were fewer
+  // than kForgotten others. Thread-safe; what threads do at the same time may count once.
+  bool IsExpectedLong() const;
+  void NoteLong() const { expected_long_.store(kForgotten, std::memory_order_relaxed); }
+  static constexpr std::uint8_t kForgotten = 100;
+
  private:
   friend class Compiler;
   std::string text_;
@@ -84,6 +92,7 @@ class Expression {
   std::shared_ptr<const ScopeEnvironment> scope_;
   std::string error_;
   bool internal_ = false;
+  mutable std::atomic<std::uint8_t> expected_long_{0};  // so many of the next evaluations
 };
 
 // The type under which later expressions know a variable that is of this type. A type made of more

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/fiber.h"
 #include "base/strings.h"
 
 namespace portcullis::kube_cel {
@@ -119,14 +120,28 @@ Evaluation::Evaluation(json::Arena& arena, const Inputs& inputs,
 
 Evaluation::~Evaluation() = default;
 
+cel::Outcome Evaluation::Compute(const Expression& expression, const cel::Activation& activation) {
+  const cel::Program& program = expression.program();
+  if (!base::Fiber::MayHoldThread()) {
+    if (cost_on_fiber_ <= kShort && !expression.IsExpectedLong()) {
+      const cel::EvalOptions options{.cost_limit = kShort, .only_small_calls = true};
+      const cel::Outcome outcome = program.Evaluate(activation, arena_, options);
+      cost_on_fiber_ += outcome.cost;
+      if (outcome.cost <= kShort) return outcome;
+      expression.NoteLong();
+    }
+    base::Fiber::MoveCurrent();
+  }
+  return program.Evaluate(activation, arena_, {.cost_limit = kCallLimit});
+}
+
 Value Evaluation::Run(const Expression& expression, std::uint64_t& cost) {
   const ScopeEnvironment& scope = expression.scope();
   cel::Activation activation(*scope.environment);
   for (std::size_t i = 0; i < kInputs; ++i) {
     if (scope.indices[i] >= 0) activation.Set(scope.indices[i], inputs_.values[i]);
   }
-  const cel::EvalOptions options{.cost_limit = kCallLimit};
-  const cel::Outcome outcome = expression.program().Evaluate(activation, arena_, options);
+  const cel::Outcome outcome = Compute(expression, activation);
   cost = outcome.cost;
   if (inputs_.watch != nullptr) {
     inputs_.watch->Evaluated(inputs_.owner, expression, outcome.value, activation, arena_);

@@ -54,6 +54,19 @@ bool AnyLarge(std::span<const Value> values) {
   return false;
 }
 
+// Larger than what a short evaluation may call functions with: some take the square of the size, or the
+// product of two, and cost the size.
+bool AnyNotSmall(std::span<const Value> values) {
+  constexpr std::size_t kSmall = 200;           // elements
+  constexpr std::size_t kSmallText = 4 * 1024;  // bytes
+  for (const Value value : values) {
+    if ((value.is_list() || value.is_map()) && value.size() > kSmall) return true;
+    const bool is_text = value.is_string() || value.kind() == Kind::kBytes;
+    if (is_text && value.text().size() > kSmallText) return true;
+  }
+  return false;
+}
+
 Value NotOptional(EvalContext& context, std::string_view what, Value value) {
   return context.Error("cannot initialize optional " + std::string(what) +
                        " from non-optional value " + PlainText(value));
@@ -140,6 +153,9 @@ Value CallNode::Eval(EvalContext& context) const {
   if (cost && error.is_unset() && AnyLarge(all)) {
     const std::uint64_t at_least = cost(all, Value());
     if (at_least > context.options().cost_limit) return Charged(context, at_least, Value());
+  }
+  if (context.options().only_small_calls && error.is_unset() && AnyNotSmall(all)) {
+    return Charged(context, context.options().cost_limit + 1, Value());
   }
   const Value result = error.is_unset() ? Invoke(context, all) : error;
   if (overload && overload->row->panic) {
