@@ -17,7 +17,8 @@ namespace portcullis::admission {
 // What a request may wait for; the larger includes the smaller.
 enum class Waits : std::uint8_t {
   kForNothing,
-  kForCalls,  // of net::HttpsClient: on a fiber (base/fiber.h) that holds no thread
+  kOnFiber,  // for calls of net::HttpsClient, or for a thread to go on with what takes long: it runs
+             // on a fiber (base/fiber.h), which holds no thread then
   kOnThread,  // for anything: it holds its thread, by waiting or by calculating
 };
 

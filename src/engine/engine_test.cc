@@ -307,9 +307,9 @@ TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {
       "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
       "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
                  "resources": ["configmaps"]}]}]})");
-  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForCalls);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnFiber);
   EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kPatch, "a")),
-            Waits::kForCalls);  // which may create it
+            Waits::kOnFiber);  // which may create it
   EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kDelete, "a")), Waits::kForNothing);
   EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForNothing);
   const auto own = On("configmaps", Verb::kCreate);

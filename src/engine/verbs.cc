@@ -105,7 +105,7 @@ Waits WaitsOf(const Operation& op) {
   const World& world = op.world;
   if (op.verb == Verb::kConnect || world.authorizer_may_wait) return Waits::kOnThread;
   if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
-    return Reads(op.verb) ? Waits::kForCalls : Waits::kOnThread;
+    return Reads(op.verb) ? Waits::kOnFiber : Waits::kOnThread;
   }
   if (!Reads(op.verb) && op.group_resource() == api::GroupResource{"", "services"} &&
       world.services->MayWait()) {

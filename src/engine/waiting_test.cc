@@ -266,7 +266,7 @@ TEST_P(WaitRows, MayWaitForAWebhookThatReviewsThem) {
   const auto op = On(row.resource, row.verb, "a");
   EXPECT_EQ(WaitsOf(*op), Waits::kForNothing);
   MakeHook(row.operation, row.group, row.rule);
-  EXPECT_EQ(WaitsOf(*op), Waits::kForCalls);
+  EXPECT_EQ(WaitsOf(*op), Waits::kOnFiber);
   op->by_server = true;
   EXPECT_EQ(WaitsOf(*op), Waits::kForNothing);
 }
@@ -287,7 +287,7 @@ TEST_F(Waiting, MatchConditionsMayCalculateForLong) {
       "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
                  "resources": ["*"]}]}]})");
   EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
-  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForCalls);
+  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kOnFiber);
 }
 
 TEST_F(Waiting, CollectionsWaitForTheCommitsOfTheirDeletions) {

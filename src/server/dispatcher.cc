@@ -354,7 +354,7 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
   switch (MustConfirm(*call) ? admission::Waits::kForNothing : WaitsOf(*call)) {
     case admission::Waits::kForNothing:
       return RunOnIoThread(call, destination.verb);
-    case admission::Waits::kForCalls:
+    case admission::Waits::kOnFiber:
       return RunOnFiber(call, destination.verb);
     case admission::Waits::kOnThread:
       return RunOnWorker(call, destination.verb);

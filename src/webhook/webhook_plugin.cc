@@ -121,7 +121,7 @@ admission::Waits WebhookPluginCore::WaitsOf(const admission::Request& request) c
   if (hooks == nullptr) return admission::Waits::kForNothing;
   const bool calculates =
       hooks->with_conditions != nullptr && hooks->with_conditions->Concerns(request);
-  return runs_programs_ || calculates ? admission::Waits::kOnThread : admission::Waits::kForCalls;
+  return runs_programs_ || calculates ? admission::Waits::kOnThread : admission::Waits::kOnFiber;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(

@@ -92,7 +92,7 @@ admission::Waits AdmissionWaits(const Operation& op, admission::Operation operat
   const AdmissionInput input{.operation = operation, .name = op.name};
   const admission::Request request(MakeAttributes(op, input), arena, recorder);
   const admission::Waits waits = op.world.chain->WaitsOf(request);
-  if (waits != admission::Waits::kForCalls || !op.world.initializers) return waits;
+  if (waits != admission::Waits::kOnFiber || !op.world.initializers) return waits;
   // A create may have to wait for initializers when its webhooks have been called already.
   return admission::Waits::kOnThread;
 }

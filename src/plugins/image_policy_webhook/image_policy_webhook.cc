@@ -66,7 +66,7 @@ class ImagePolicyWebhook final : public admission::Plugin, public admission::Ask
 
   admission::Waits WaitsOf(const admission::Request& request) const override {
     if (!Applies(request)) return admission::Waits::kForNothing;
-    return backend_.runs_program() ? admission::Waits::kOnThread : admission::Waits::kForCalls;
+    return backend_.runs_program() ? admission::Waits::kOnThread : admission::Waits::kOnFiber;
   }
 
   base::Status Validate(const admission::Request& request) const override {
