@@ -281,19 +281,35 @@ TEST_F(Executions, MayWaitForAQuotaOfTheNamespace) {
   EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
 }
 
-TEST_F(Executions, MayTakeLongInPolicies) {
-  Make("validatingadmissionpolicies", R"({
+constexpr std::string_view kPolicy = R"({
     "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
     "metadata": {"name": "p"},
     "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
                "operations": ["CREATE"], "resources": ["configmaps"]}]},
-             "validations": [{"expression": "true"}]}})");
-  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
-  Make("validatingadmissionpolicybindings", R"({
+             "validations": [{"expression": "true"}]}})";
+constexpr std::string_view kPolicyBinding = R"({
     "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
-    "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}})");
-  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
+    "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}})";
+
+TEST_F(Executions, AreJudgedByPoliciesOnAFiber) {
+  Make("validatingadmissionpolicies", kPolicy);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kForNothing);
+  Make("validatingadmissionpolicybindings", kPolicyBinding);
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnFiber);
   EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kForNothing);
+}
+
+TEST_F(Executions, AreNotJudgedByPoliciesWhereNothingMayTakeLong) {
+  const auto op = On("configmaps", Verb::kCreate);
+  op->recorder.ForbidWaiting();
+  Make("validatingadmissionpolicies", kPolicy);
+  Make("validatingadmissionpolicybindings", kPolicyBinding);
+  Input input;
+  input.body = kConfigMap;
+  EXPECT_FALSE(Write(*op, input).ok());
+  EXPECT_TRUE(op->recorder.refused_to_wait());
+  op->recorder.Clear();
+  EXPECT_TRUE(Write(*op, input).ok());
 }
 
 TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {

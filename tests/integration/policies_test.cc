@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/fiber.h"
 #include "base/strings.h"
 #include "harness/test_server.h"
 #include "json/writer.h"
@@ -18,6 +19,7 @@ namespace portcullis {
 namespace {
 
 using testing::Answer;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TestServer;
 
@@ -202,11 +204,30 @@ TEST(Policies, OneObjectIsServedInAllVersions) {
             3U);
 }
 
-TEST(Policies, ThoseOfFilesGuardThePoliciesOfTheApi) {
+// Makes a server have the validating policies of a file of this content.
+std::function<void(server::Options&)> WithPoliciesOf(std::string_view content) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "policies_of_files";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder / "manifests");
-  std::ofstream(folder / "manifests" / "a.yaml") << R"(
+  std::ofstream(folder / "manifests" / "a.yaml") << content;
+  std::ofstream(folder / "admission.yaml") << R"(
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ValidatingAdmissionPolicy
+  configuration:
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: ValidatingAdmissionPolicyConfiguration
+    staticManifestsDir: )" << (folder / "manifests").string()
+                                           << "\n";
+  return [folder](server::Options& options) {
+    options.admission_control_config_file = (folder / "admission.yaml").string();
+    options.feature_gates["ManifestBasedAdmissionControlConfig"] = true;
+  };
+}
+
+TEST(Policies, ThoseOfFilesGuardThePoliciesOfTheApi) {
+  TestServer server(WithPoliciesOf(R"(
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: guard.static.k8s.io}
@@ -223,21 +244,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: guard.static.k8s.io}
 spec: {policyName: guard.static.k8s.io, validationActions: [Deny]}
-)";
-  std::ofstream(folder / "admission.yaml") << R"(
-apiVersion: apiserver.config.k8s.io/v1
-kind: AdmissionConfiguration
-plugins:
-- name: ValidatingAdmissionPolicy
-  configuration:
-    apiVersion: apiserver.config.k8s.io/v1
-    kind: ValidatingAdmissionPolicyConfiguration
-    staticManifestsDir: )" << (folder / "manifests").string()
-                                           << "\n";
-  TestServer server([&](server::Options& options) {
-    options.admission_control_config_file = (folder / "admission.yaml").string();
-    options.feature_gates["ManifestBasedAdmissionControlConfig"] = true;
-  });
+)"));
   const std::string policies = kGroup + "v1/validatingadmissionpolicies";
   const std::string_view spec = R"("validations":[{"expression":"true"}])";
 
@@ -246,6 +253,92 @@ plugins:
   EXPECT_THAT(server.Post(policies, Policy("q.static.k8s.io", kDeployments, spec)).message(),
               HasSubstr("are reserved for static manifest-based configurations"));
   EXPECT_EQ(server.Get(policies + "/guard.static.k8s.io").status, 404);
+}
+
+// Of this process.
+int WorkerThreads() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name == "worker") ++count;
+  }
+  return count;
+}
+
+std::string MapOf(std::string_view name, int keys) {
+  std::string data;
+  for (int i = 0; i < keys; ++i) {
+    data += base::StrCat(i == 0 ? "" : ",", "\"k", std::to_string(i), "\":\"v\"");
+  }
+  return base::StrCat(R"({"metadata":{"name":")", name, R"("},"data":{)", data, "}}");
+}
+
+// A clock that the steps of policies do not move.
+class StoppedClock final : public base::Clock {
+ public:
+  base::WallTime Now() const override { return base::SystemClock().Now(); }
+  base::SteadyTime Steady() const override { return start_; }
+
+ private:
+  const base::SteadyTime start_ = base::SystemClock().Steady();
+};
+
+// What is cheap for small objects and costly for large ones needs another thread for these only; each is
+// judged, and counted, once.
+TEST(Policies, TakeAThreadOfTheirOwnWhereTheyTakeLong) {
+  if (!base::Fiber::kSupported) GTEST_SKIP() << "no fibers on this processor";
+  const StoppedClock clock;
+  TestServer server(WithPoliciesOf(R"yaml(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: pairs.static.k8s.io}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  validations:
+  - expression: "object.data.all(a, object.data.all(b, a + b != '')) && object.data.size() < 2"
+    messageExpression: "'has ' + string(object.data.size())"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: pairs.static.k8s.io}
+spec: {policyName: pairs.static.k8s.io, validationActions: [Warn, Audit]}
+)yaml"),
+                    clock);
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(
+        server.Post(maps, MapOf(base::StrCat("one-", std::to_string(i)), 1)).warnings().size(), 0U);
+    EXPECT_THAT(server.Post(maps, MapOf(base::StrCat("two-", std::to_string(i)), 2)).warnings(),
+                ElementsAre(HasSubstr("has 2")));
+  }
+  EXPECT_EQ(WorkerThreads(), 0);
+  const Answer large = server.Post(maps, MapOf("large", 150));
+  EXPECT_EQ(large.status, 201);
+  EXPECT_THAT(large.warnings(), ElementsAre(HasSubstr("has 150")));
+  EXPECT_GT(WorkerThreads(), 0);
+  EXPECT_THAT(server.Post(maps, MapOf("last", 2)).warnings(), ElementsAre(HasSubstr("has 2")));
+
+  const std::string metrics = server.Get("/metrics").body;
+  const auto value_of = [&](const std::string& series) {
+    const auto at = metrics.find("\n" + series + " ");
+    if (at == std::string::npos) return std::string("no such series");
+    const std::size_t begin = at + series.size() + 2;
+    return metrics.substr(begin, metrics.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(value_of(R"(apiserver_validating_admission_policy_check_total{)"
+                     R"(enforcement_action="warn",error_type="invalid_error",)"
+                     R"(policy="pairs.static.k8s.io",policy_binding="pairs.static.k8s.io"})"),
+            "5");
+  const auto creates_seen_by = [&](std::string_view plugin) {
+    return value_of(base::StrCat("apiserver_admission_controller_admission_duration_seconds_count{",
+                                 "name=\"", plugin,
+                                 R"(",operation="CREATE",rejected="false",type="validate"})"));
+  };
+  EXPECT_EQ(creates_seen_by("ValidatingAdmissionPolicy"),
+            creates_seen_by("ValidatingAdmissionWebhook"));
 }
 
 }  // namespace

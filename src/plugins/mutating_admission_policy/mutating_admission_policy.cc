@@ -26,12 +26,13 @@ class MutatingAdmissionPolicy final : public admission::Plugin, public admission
     if (!enabled_) return base::OkStatus();
     const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
+    TRY(admission::CheckMayCall(request.recorder()));
     return policy::DispatchMutating(core_->services(), *policies, request);
   }
 
   admission::Waits WaitsOf(const admission::Request& request) const override {
     const bool any = enabled_ && core_->PoliciesFor(request) != nullptr;
-    return any ? admission::Waits::kOnThread : admission::Waits::kForNothing;
+    return any ? admission::Waits::kOnFiber : admission::Waits::kForNothing;
   }
 
  private:

@@ -24,12 +24,13 @@ class ValidatingAdmissionPolicy final : public admission::Plugin, public admissi
   base::Status Validate(const admission::Request& request) const override {
     const auto policies = core_->PoliciesFor(request);
     if (policies == nullptr) return base::OkStatus();
+    TRY(admission::CheckMayCall(request.recorder()));
     return policy::DispatchValidating(core_->services(), *policies, request);
   }
 
   admission::Waits WaitsOf(const admission::Request& request) const override {
     const bool any = core_->PoliciesFor(request) != nullptr;
-    return any ? admission::Waits::kOnThread : admission::Waits::kForNothing;
+    return any ? admission::Waits::kOnFiber : admission::Waits::kForNothing;
   }
 
  private:

@@ -15,6 +15,11 @@ admission::TraceActor ActorOf(const Policy& policy, const Binding* binding,
           binding == nullptr ? std::string() : binding->name, std::string(param)};
 }
 
+void BindingMatcher::BeginStep() {
+  constexpr std::size_t kSteps = 64;  // each is much shorter than reading the clock is worth
+  if (++matched_ % kSteps == 0) services_.BeginStep();
+}
+
 void BindingMatcher::Report(const OnError& on_error, const Policy& policy, const Binding* binding,
                             std::string_view message) {
   if (trace_ != nullptr) {
@@ -39,6 +44,7 @@ base::Status BindingMatcher::ForEach(const PolicySet& policies, const OnMatch& o
                                      const OnError& on_error) {
   const auto hits = policies.index->Find(inputs_.request(), [&] { return matcher_.equivalents(); });
   for (const admission::match::Hit& hit : hits) {
+    BeginStep();
     if (trace_ != nullptr) ExplainUpTo(policies, hit.target);
     TRY(VisitPolicy(policies.policies[hit.target], hit, on_match, on_error));
   }
@@ -131,6 +137,7 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
   static const Param kNone{};
   std::vector<Param> found;
   for (const auto& binding : *active.bindings) {
+    BeginStep();
     if (!MatchesBinding(policy, *binding, on_error)) continue;
     BoundPolicy bound;
     bound.binding = binding.get();

@@ -66,12 +66,14 @@ class BindingMatcher {
   void Skip(const Policy& policy, const Binding* binding, admission::Mismatch why);
   void Report(const OnError& on_error, const Policy& policy, const Binding* binding,
               std::string_view message);
+  void BeginStep();
 
   const PolicyServices& services_;
   RequestInputs& inputs_;
   RequestMatcher matcher_;
   admission::Trace* const trace_;  // null if the request is not traced
   std::size_t explained_ = 0;      // policies that have their steps
+  std::size_t matched_ = 0;        // policies and bindings so far
   const bool keep_param_type_;
 };
 

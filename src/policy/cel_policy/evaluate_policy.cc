@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Evaluating one policy: match conditions, validations, messages, audit annotations.
+#include "base/fiber.h"
 #include "base/strings.h"
 #include "policy/cel_policy/conditions.h"
 #include "policy/cel_policy/validating.h"
@@ -54,7 +55,7 @@ class Evaluator {
     original.resource = request_.request().resource();
     kube_cel::Inputs inputs = request_.For(owner_, original, false);
     inputs.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
-    const auto start = services_.clock->Steady();
+    const auto start = services_.BeginStep();
     const auto outcome =
         EvaluateConditions(policy_.conditions, request_.arena(), inputs, policy_.variables);
     verdict.cost += outcome.cost;
@@ -78,7 +79,7 @@ class Evaluator {
     bool refused = false;
     for (std::size_t i = 0; i < policy_.validations.size(); ++i) {
       const kube_cel::Expression& expression = *policy_.validations[i].expression;
-      const auto start = services_.clock->Steady();
+      const auto start = services_.BeginStep();
       Decision decision;
       if (!expression.ok()) {
         decision = ErrorDecision(CompileErrorText(expression));
@@ -117,6 +118,7 @@ class Evaluator {
       inputs.Set(Input::kAuthorizer, {});
       inputs.Set(Input::kRequestResource, {});
       Evaluation evaluation(request_.arena(), inputs, policy_.variables);
+      services_.BeginStep();
       for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& expression = policy_.validations[i].message_expression;
         if (expression == nullptr || !expression->ok()) continue;
@@ -168,6 +170,7 @@ class Evaluator {
     inputs.Set(Input::kRequestResource, {});
     Evaluation evaluation(request_.arena(), inputs, policy_.variables);
     Budget budget(kube_cel::kPolicyBudget);
+    services_.BeginStep();
     for (const AuditAnnotation& annotation : policy_.audit_annotations) {
       Verdict::AuditValue value;
       value.key = annotation.key;
@@ -204,6 +207,11 @@ class Evaluator {
 };
 
 }  // namespace
+
+base::SteadyTime PolicyServices::BeginStep() const {
+  const base::SteadyTime now = clock->Steady();
+  return base::Fiber::BeginStep(now) ? clock->Steady() : now;
+}
 
 Verdict EvaluatePolicy(const PolicyServices& services, const Policy& policy, RequestInputs& request,
                        const Matched& matched, json::Value param) {

@@ -199,7 +199,7 @@ class Dispatcher {
     original.resource = request_.resource();
     kube_cel::Inputs values = inputs.For({kPlugin, policy.name}, original, false);
     values.Set(Input::kParams, cel::MakeFromJson(request_.arena(), invocation.param.object));
-    const auto start = services_.clock->Steady();
+    const auto start = services_.BeginStep();
     const auto outcome =
         EvaluateConditions(policy.conditions, request_.arena(), values, policy.variables);
     using Outcome = admission::match::ConditionOutcome::Verdict;
@@ -218,7 +218,7 @@ class Dispatcher {
   base::Status Mutate(const Invocation& invocation, const Mutation& mutation, RequestInputs& inputs,
                       const Matched& matched) {
     json::Arena& arena = request_.arena();
-    const auto start = services_.clock->Steady();
+    const auto start = services_.BeginStep();
     kube_cel::Inputs values = inputs.For({kPlugin, invocation.match.policy->name}, matched, true);
     values.Set(Input::kParams, cel::MakeFromJson(arena, invocation.param.object));
     const kube_cel::Expression& expression = *mutation.expression;

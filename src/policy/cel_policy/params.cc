@@ -2,6 +2,7 @@
 
 #include "policy/cel_policy/params.h"
 
+#include "base/fiber.h"
 #include "base/strings.h"
 
 namespace portcullis::policy {
@@ -9,6 +10,27 @@ namespace {
 
 bool IsBuiltInGroup(std::string_view group) {
   return group.find('.') == std::string_view::npos || group.ends_with(".k8s.io");
+}
+
+// What takes more than a fiber is to do before it moves.
+constexpr std::size_t kManyObjects = 100;
+constexpr std::size_t kManyBytes = 64 * 1024;  // as stored
+
+// All objects that a selector may find.
+std::vector<store::ObjectPtr> List(const store::Reader& reader, const store::Collection& collection,
+                                   std::string_view ns) {
+  if (reader.Count(collection) > kManyObjects) base::Fiber::MoveCurrent();
+  std::vector<store::ObjectPtr> objects = reader.List(collection, ns);
+  std::size_t bytes = 0;
+  for (const store::ObjectPtr& object : objects) bytes += object->bytes().size();
+  if (bytes > kManyBytes) base::Fiber::MoveCurrent();
+  return objects;
+}
+
+store::ObjectPtr Get(const store::Reader& reader, const store::Key& key) {
+  store::ObjectPtr object = reader.Get(key);
+  if (object != nullptr && object->bytes().size() > kManyBytes) base::Fiber::MoveCurrent();
+  return object;
 }
 
 base::Result<Param> Load(const store::ObjectPtr& object, const ParamSource& source,
@@ -80,13 +102,13 @@ base::Result<std::vector<Param>> CollectParams(const ParamSource& source, const 
   const store::Collection collection{source.resource.group, source.resource.resource};
   if (reader != nullptr && ref.selector != nullptr) {
     if (!ref.selector->error.ok()) return base::Invalid(ref.selector->error.message());
-    for (const store::ObjectPtr& object : reader->List(collection, ns)) {
+    for (const store::ObjectPtr& object : List(*reader, collection, ns)) {
       if (!ref.selector->labels.Matches(object->document()["metadata"]["labels"])) continue;
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
     }
   } else if (reader != nullptr) {
     const store::ObjectPtr object =
-        reader->Get({collection.group, collection.resource, ns, ref.name});
+        Get(*reader, {collection.group, collection.resource, ns, ref.name});
     if (object != nullptr) {
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
     }

@@ -24,6 +24,9 @@ struct PolicyServices {
   const base::Clock* clock = nullptr;
   metrics::PolicyMetrics* metrics = nullptr;
   metrics::AdmissionMetrics* condition_metrics = nullptr;
+
+  // When a step of judging begins: see base::Fiber::BeginStep(), which it is one of.
+  base::SteadyTime BeginStep() const;
 };
 
 // One expression's outcome.

@@ -24,7 +24,7 @@ namespace portcullis::policy::testing {
 // Confined to one thread.
 class Cluster {
  public:
-  Cluster()
+  explicit Cluster(const base::Clock& clock = base::SystemClock())
       : catalog_(api::catalog::Catalog::BuiltIn({}).value()),
         defaulter_(api::schema::Defaulter::BuiltIn().value()),
         objects_([this] { return catalog_; }, defaulter_.get()),
@@ -35,6 +35,7 @@ class Cluster {
     context.reader = store_.get();
     context.feed = feed_.get();
     context.objects = &objects_;
+    context.clock = &clock;
     validating_ = PolicyPluginCore::Create(context, PolicyType::kValidating).value();
     mutating_ = PolicyPluginCore::Create(context, PolicyType::kMutating).value();
   }
