@@ -34,8 +34,9 @@ constexpr std::size_t kMaxBodyOnIoThread = 64 * 1024;
 constexpr std::size_t kMaxAnswerOnIoThread = 128 * 1024;
 
 std::size_t MaxThreads(const Options& options) {
-  const int limits = options.max_requests_inflight + options.max_mutating_requests_inflight;
-  return static_cast<std::size_t>(limits + kMaxAway + kSpareThreads);
+  const int threads = options.max_requests_inflight + options.max_mutating_requests_inflight +
+                      kMaxAway + kSpareThreads;
+  return static_cast<std::size_t>(threads);
 }
 
 // When the request must be answered: --request-timeout, or less if the client says so.
