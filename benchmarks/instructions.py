@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many instructions a create takes, from the socket to the answer.
 
-    benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd]
+    benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd] [--webhooks 0,1,10]
 
 Runs `portcullis serve` under callgrind (Debian's valgrind), sends it creates over one connection, and counts what all its
 threads do meanwhile. What else the machine does changes nothing: a count says in a minute what a duel of portcullis-load
 says only on a quiet machine. What it leaves out is the kernel.
 
-The store is memory, or an etcd of its own with --etcd. With --baseline, another program of this repository is counted as
-well and the ratio to it is printed. --keep FOLDER keeps the profiles, for callgrind_annotate.
+The store is memory, or an etcd of its own with --etcd. With --webhooks, so many validating webhooks match each create; they
+are served by this process and allow everything. With --baseline, another program of this repository is counted as well and
+the ratio to it is printed. --keep FOLDER keeps the profiles, for callgrind_annotate.
 """
 
 import argparse
+import base64
 import http.client
+import http.server
+import itertools
 import json
 import pathlib
 import re
@@ -22,6 +26,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent
@@ -46,6 +51,53 @@ KINDS = {
 }
 
 
+class AllowAll(http.server.BaseHTTPRequestHandler):
+    """Allows what is reviewed. An answer leaves in one piece, as those of Go do."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        self.request = self.server.context.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        review = self.rfile.read(int(self.headers["Content-Length"]))
+        uid = re.search(rb'"uid":"([^"]*)"', review)[1].decode()
+        body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+                           "response": {"uid": uid, "allowed": True}}, separators=(",", ":"))
+        self.wfile.write((f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: {self.date_time_string()}\r\n"
+                          f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+
+
+class Webhooks(http.server.ThreadingHTTPServer):
+    """The HTTPS server of the webhooks."""
+
+    daemon_threads = True
+
+    def __init__(self, folder):
+        super().__init__(("127.0.0.1", 0), AllowAll)
+        certificate, key = folder / "webhooks.crt", folder / "webhooks.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                        "/CN=webhooks", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.ca_bundle = base64.b64encode(certificate.read_bytes()).decode()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def configuration(self, count, resource):
+        rules = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [resource]}]
+        return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+                "metadata": {"name": "instructions"},
+                "webhooks": [{"name": f"w{i}.instructions.test", "rules": rules, "sideEffects": "None", "timeoutSeconds": 30,
+                              "admissionReviewVersions": ["v1"],
+                              "clientConfig": {"url": f"https://127.0.0.1:{self.server_port}/w{i}", "caBundle": self.ca_bundle}}
+                             for i in range(count)]}
+
+
 class Server:
     """`portcullis serve` under callgrind, which counts only between counting(True) and counting(False)."""
 
@@ -66,15 +118,18 @@ class Server:
         context = ssl.create_default_context(cafile=folder / "data/pki/ca.crt")
         self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
 
+    def post(self, path, body):
+        self.connection.request("POST", path, json.dumps(body),
+                                {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 201:
+            sys.exit(f"{path}: {answer.status} {text.decode()}")
+
     def create(self, resource, names):
         for name in names:
-            body = KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}}
-            self.connection.request("POST", f"/api/v1/namespaces/default/{resource}", json.dumps(body),
-                                    {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
-            answer = self.connection.getresponse()
-            text = answer.read()
-            if answer.status != 201:
-                sys.exit(f"{resource}: {answer.status} {text.decode()}")
+            self.post(f"/api/v1/namespaces/default/{resource}",
+                      KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}})
 
     def counting(self, on):
         subprocess.run(["callgrind_control", "-i", "on" if on else "off", str(self.process.pid)], check=True, capture_output=True)
@@ -87,23 +142,33 @@ class Server:
         return int(re.search(r"^totals: (\d+)", self.profile.read_text(encoding="utf-8"), re.MULTILINE)[1])
 
 
-def measure(program, resource, creates, folder, with_etcd):
-    if not with_etcd:
-        return run(program, resource, creates, folder, ["--store=memory"])
-    with Etcd(folder.with_suffix(".etcd"), flags=["--unsafe-no-fsync"]) as etcd:
-        return run(program, resource, creates, folder, [f"--etcd-servers={etcd.url}"])
+class Measurement:
+    """What is counted of each program."""
 
+    def __init__(self, args, folder, resource, webhooks):
+        self.with_etcd, self.creates, self.resource, self.webhooks = args.etcd, args.creates, resource, webhooks
+        self.folder = folder / (f"{resource}-{webhooks}-webhooks" if webhooks else resource)
+        self.name = f"a create of {resource}" + (f", {webhooks} webhook{'s' * (webhooks > 1)}" if webhooks else "")
 
-def run(program, resource, creates, folder, store):
-    server = Server(program, folder, store)
-    try:
-        server.create(resource, (f"warm-up-{i}" for i in range(WARM_UP)))
-        server.counting(True)
-        server.create(resource, (f"counted-{i}" for i in range(creates)))
-        server.counting(False)
-    finally:
-        server.stop()
-    return server.counted() / creates
+    def of(self, program, suffix=""):
+        folder = self.folder.with_name(self.folder.name + suffix)
+        if not self.with_etcd:
+            return self.count(Server(program, folder, ["--store=memory"]))
+        with Etcd(folder.with_suffix(".etcd"), flags=["--unsafe-no-fsync"]) as etcd:
+            return self.count(Server(program, folder, [f"--etcd-servers={etcd.url}"]))
+
+    def count(self, server):
+        try:
+            if self.webhooks:
+                server.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                            Webhooks(server.folder).configuration(self.webhooks, self.resource))
+            server.create(self.resource, (f"warm-up-{i}" for i in range(WARM_UP)))
+            server.counting(True)
+            server.create(self.resource, (f"counted-{i}" for i in range(self.creates)))
+            server.counting(False)
+        finally:
+            server.stop()
+        return server.counted() / self.creates
 
 
 def main():
@@ -113,6 +178,7 @@ def main():
     parser.add_argument("--kinds", default=",".join(KINDS), help="default: %(default)s")
     parser.add_argument("--creates", type=int, default=400, help="of each kind; default: %(default)s")
     parser.add_argument("--etcd", action="store_true", help="store in etcd instead of memory")
+    parser.add_argument("--webhooks", default="0", help="how many match each create, several numbers in turn; default: %(default)s")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the profiles")
     args = parser.parse_args()
     if shutil.which("valgrind") is None or (args.etcd and find_etcd() is None):
@@ -121,11 +187,12 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for resource in args.kinds.split(","):
-            ours = measure(args.build / "portcullis", resource, args.creates, folder / resource, args.etcd)
-            line = f"a create of {resource}: {ours:,.0f} instructions"
+        for resource, webhooks in itertools.product(args.kinds.split(","), map(int, args.webhooks.split(","))):
+            measurement = Measurement(args, folder, resource, webhooks)
+            ours = measurement.of(args.build / "portcullis")
+            line = f"{measurement.name}: {ours:,.0f} instructions"
             if args.baseline:
-                before = measure(args.baseline, resource, args.creates, folder / f"{resource}-baseline", args.etcd)
+                before = measurement.of(args.baseline, "-baseline")
                 line += f", {before:,.0f} by the baseline: {ours / before:.3f}x"
             print(line, flush=True)
     return 0
