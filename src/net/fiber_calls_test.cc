@@ -145,6 +145,35 @@ TEST_F(FiberCallsTest, ASetTellsOfEachCallAsItEnds) {
   });
 }
 
+TEST_F(FiberCallsTest, EachCallOfAConnectionHasItsOwnDeadline) {
+  ExchangeQueue held;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) {
+    exchange->request().target == "/" ? Echo(exchange) : held.Push(std::move(exchange));
+  });
+  const auto soon = [] { return TestServer::Soon(std::chrono::milliseconds(100)); };
+  std::unique_ptr<CallSet> calls;
+  Run([&] {
+    calls = client_->NewSet();
+    const auto early = soon();
+    calls->Start(0, Shared(test.Request("POST", "/")), early);
+    (void)calls->Next();  // answered, unless the machine is slow
+    calls->Start(1, Shared(test.Request("POST", "/1")), TestServer::Soon());
+    EXPECT_FALSE(calls->Next(early + std::chrono::milliseconds(10))) << "that was another call's";
+  });
+  Echo(held.Take());
+  Run([&] {
+    const auto late = calls->Next();
+    ASSERT_TRUE(late);
+    EXPECT_EQ(late->result.response.body, "POST /1\n");
+    calls->Start(2, Shared(test.Request("POST", "/2")), soon());
+    const auto hung = calls->Next();
+    ASSERT_TRUE(hung);
+    ASSERT_TRUE(hung->result.failure);
+    EXPECT_TRUE(hung->result.failure->timed_out);
+    calls = nullptr;
+  });
+}
+
 TEST_F(FiberCallsTest, ASetMayBeDroppedWithCallsUnderWay) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });

@@ -221,7 +221,6 @@ void ClientConnection::FinishAnswer() {
   const bool keep = trip_->keeps_connection();
   trip_.reset();
   Gathering* const driver = driver_;
-  if (driver == nullptr) loop_->Cancel(timer_);
   keep ? BecomeIdle() : Close();
   // From here on it may be somebody else's.
   if (!call->Answer(std::move(response))) core_->Dispatch(call, driver);
@@ -284,10 +283,17 @@ void ClientConnection::React(Readiness readiness) {
   }
 }
 
+base::SteadyTime ClientConnection::due() const {
+  const bool has_stage = stage_deadline_ != base::SteadyTime{};
+  return has_stage ? std::min(call_->deadline, stage_deadline_) : call_->deadline;
+}
+
+// A timer that is set for an earlier time stays, and so it does when the call is over: nearly every call
+// ends long before, and one timer then serves hundreds of them.
 void ClientConnection::ArmTimer() {
+  const base::SteadyTime time = due();
+  if (timer_.id != 0 && timer_.time <= time) return;
   loop_->Cancel(timer_);
-  auto time = call_->deadline;
-  if (stage_deadline_ != base::SteadyTime{}) time = std::min(time, stage_deadline_);
   timer_ = loop_->At(time, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->OnTimer();
   });
@@ -309,7 +315,9 @@ CallPhase ClientConnection::phase() const {
 }
 
 void ClientConnection::OnTimer() {
+  timer_ = {};
   if (!on_loop_ || !call_) return;
+  if (loop_->now() < due()) return Guard([this] { ArmTimer(); });
   if (loop_->now() >= call_->deadline) return Expire();
   const bool dialling = state_ == State::kDialling;
   constexpr std::string_view kHandshakeTimeout = "net/http: TLS handshake timeout";

@@ -91,6 +91,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   bool Proceed();
   void FinishAnswer();
   void BecomeIdle();
+  base::SteadyTime due() const;  // when what it is at has taken too long
   void ArmTimer();
   void OnTimer();
   void OnIdleTimer();
