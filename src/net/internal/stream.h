@@ -81,6 +81,8 @@ class Stream {
   IoResult SendWithin(const char* data, std::size_t size);
 
  private:
+  // Whether a read of TLS could only find that nothing has come, at a greater cost.
+  bool has_nothing() const;
   IoStatus FromTls(SSL* ssl, int result, std::string_view operation);
   void LookAtFirst(const char* data, std::size_t size);
   std::string SystemError(std::string_view operation) const;
