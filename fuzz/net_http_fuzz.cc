@@ -47,14 +47,14 @@ struct Sink final : net::internal::MessageSink {
 
 Http1Parser::State Parse(Http1Parser::Kind kind, std::string_view text, std::size_t step,
                          Sink& sink) {
-  Http1Parser parser(kind, sink, 8192);
+  const auto parser = Http1Parser::Create(kind, sink, 8192);
   std::string pending;
   for (;;) {
     const auto take = std::min(step, text.size());
     pending.append(text.substr(0, take));
     text.remove_prefix(take);
     std::size_t consumed = 0;
-    const auto state = parser.Feed(pending, consumed);
+    const auto state = parser->Feed(pending, consumed);
     if (state != Http1Parser::State::kNeedMore) return state;
     pending.erase(0, consumed);
     if (text.empty()) return state;

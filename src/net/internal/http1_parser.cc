@@ -20,22 +20,8 @@ using View = boost::beast::string_view;
 
 std::string_view Std(View view) { return {view.data(), view.size()}; }
 
-// Both kinds of Beast's parser as one.
-class AnyParser {
- public:
-  virtual ~AnyParser() = default;
-  virtual std::size_t Put(std::string_view data, ErrorCode& error) = 0;
-  virtual void PutEof(ErrorCode& error) = 0;
-  virtual void Skip() = 0;
-  virtual bool IsDone() const = 0;
-  virtual bool IsHeadDone() const = 0;
-  virtual bool KeepAlive() const = 0;
-  virtual bool Chunked() const = 0;
-  virtual std::int64_t ContentLength() const = 0;
-};
-
 template <bool kIsRequest>
-class Adapter final : public AnyParser, private http::basic_parser<kIsRequest> {
+class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest> {
  public:
   using Base = http::basic_parser<kIsRequest>;
 
@@ -46,16 +32,40 @@ class Adapter final : public AnyParser, private http::basic_parser<kIsRequest> {
         std::min<std::size_t>(max_header_bytes, std::numeric_limits<std::uint32_t>::max())));
   }
 
-  std::size_t Put(std::string_view data, ErrorCode& error) override {
-    return Base::put(boost::asio::const_buffer(data.data(), data.size()), error);
+  void ExpectNoBody() override { Base::skip(true); }
+
+  State Feed(std::string_view data, std::size_t& consumed) override {
+    consumed = 0;
+    while (!Base::is_done()) {
+      ErrorCode error;
+      const std::size_t before = consumed;
+      const std::string_view rest = data.substr(consumed);
+      consumed += Base::put(boost::asio::const_buffer(rest.data(), rest.size()), error);
+      if (error == http::error::need_more) return State::kNeedMore;
+      if (error == http::error::end_of_stream) return State::kStopped;
+      if (error == http::error::header_limit) return State::kHeaderTooLarge;
+      if (error) {
+        error_ = error.message();
+        return State::kMalformed;
+      }
+      const bool stands_still = consumed == before || consumed == data.size();
+      if (stands_still && !Base::is_done()) return State::kNeedMore;
+    }
+    return State::kDone;
   }
-  void PutEof(ErrorCode& error) override { Base::put_eof(error); }
-  void Skip() override { Base::skip(true); }
-  bool IsDone() const override { return Base::is_done(); }
-  bool IsHeadDone() const override { return Base::is_header_done(); }
-  bool KeepAlive() const override { return Base::keep_alive(); }
-  bool Chunked() const override { return Base::chunked(); }
-  std::int64_t ContentLength() const override {
+
+  State FeedEof() override {
+    ErrorCode error;
+    Base::put_eof(error);
+    if (!error && Base::is_done()) return State::kDone;
+    error_ = "unexpected EOF";
+    return State::kMalformed;
+  }
+
+  bool head_done() const override { return Base::is_header_done(); }
+  bool keep_alive() const override { return Base::keep_alive(); }
+  bool chunked() const override { return Base::chunked(); }
+  std::int64_t content_length() const override {
     const auto length = Base::content_length();
     return length ? static_cast<std::int64_t>(*length) : -1;
   }
@@ -104,54 +114,10 @@ class Adapter final : public AnyParser, private http::basic_parser<kIsRequest> {
 
 }  // namespace
 
-struct Http1Parser::Parser {
-  std::unique_ptr<AnyParser> any;
-};
-
-Http1Parser::Http1Parser(Kind kind, MessageSink& sink, std::size_t max_header_bytes)
-    : parser_(std::make_unique<Parser>()) {
-  if (kind == Kind::kRequest) {
-    parser_->any = std::make_unique<Adapter<true>>(sink, max_header_bytes);
-  } else {
-    parser_->any = std::make_unique<Adapter<false>>(sink, max_header_bytes);
-  }
+std::unique_ptr<Http1Parser> Http1Parser::Create(Kind kind, MessageSink& sink,
+                                                 std::size_t max_header_bytes) {
+  if (kind == Kind::kRequest) return std::make_unique<Adapter<true>>(sink, max_header_bytes);
+  return std::make_unique<Adapter<false>>(sink, max_header_bytes);
 }
-
-Http1Parser::~Http1Parser() = default;
-
-void Http1Parser::ExpectNoBody() { parser_->any->Skip(); }
-
-Http1Parser::State Http1Parser::Feed(std::string_view data, std::size_t& consumed) {
-  AnyParser& parser = *parser_->any;
-  consumed = 0;
-  while (!parser.IsDone()) {
-    ErrorCode error;
-    const std::size_t before = consumed;
-    consumed += parser.Put(data.substr(consumed), error);
-    if (error == http::error::need_more) return State::kNeedMore;
-    if (error == http::error::end_of_stream) return State::kStopped;
-    if (error == http::error::header_limit) return State::kHeaderTooLarge;
-    if (error) {
-      error_ = error.message();
-      return State::kMalformed;
-    }
-    if (consumed == before && !parser.IsDone()) return State::kNeedMore;
-    if (consumed == data.size() && !parser.IsDone()) return State::kNeedMore;
-  }
-  return State::kDone;
-}
-
-Http1Parser::State Http1Parser::FeedEof() {
-  ErrorCode error;
-  parser_->any->PutEof(error);
-  if (!error && parser_->any->IsDone()) return State::kDone;
-  error_ = "unexpected EOF";
-  return State::kMalformed;
-}
-
-bool Http1Parser::head_done() const { return parser_->any->IsHeadDone(); }
-bool Http1Parser::keep_alive() const { return parser_->any->KeepAlive(); }
-bool Http1Parser::chunked() const { return parser_->any->Chunked(); }
-std::int64_t Http1Parser::content_length() const { return parser_->any->ContentLength(); }
 
 }  // namespace portcullis::net::internal

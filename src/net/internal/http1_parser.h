@@ -43,29 +43,29 @@ class Http1Parser {
     kMalformed,
   };
 
-  Http1Parser(Kind kind, MessageSink& sink, std::size_t max_header_bytes);
-  ~Http1Parser();
+  static std::unique_ptr<Http1Parser> Create(Kind kind, MessageSink& sink,
+                                             std::size_t max_header_bytes);
+  virtual ~Http1Parser() = default;
   Http1Parser(const Http1Parser&) = delete;
   Http1Parser& operator=(const Http1Parser&) = delete;
 
   // The answer to a HEAD request has no body whatever its head says. Call before the first Feed.
-  void ExpectNoBody();
+  virtual void ExpectNoBody() = 0;
   // Consumes a prefix of `data`; `consumed` tells how much.
-  State Feed(std::string_view data, std::size_t& consumed);
+  virtual State Feed(std::string_view data, std::size_t& consumed) = 0;
   // The peer has closed: kDone if the message ends with the connection, else kMalformed.
-  State FeedEof();
+  virtual State FeedEof() = 0;
 
-  bool head_done() const;
+  virtual bool head_done() const = 0;
   // Whether the connection can serve another message afterwards. REQUIRES: head_done().
-  bool keep_alive() const;
-  bool chunked() const;
+  virtual bool keep_alive() const = 0;
+  virtual bool chunked() const = 0;
   // From Content-Length; -1 if there is none.
-  std::int64_t content_length() const;
+  virtual std::int64_t content_length() const = 0;
   const std::string& error() const { return error_; }
 
- private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+ protected:
+  Http1Parser() = default;
   std::string error_;
 };
 

@@ -136,8 +136,8 @@ void Http1Session::Continue() {
 }
 
 void Http1Session::BeginMessage() {
-  parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kRequest, *this,
-                                          connection_.core().options.max_header_bytes);
+  parser_ = Http1Parser::Create(Http1Parser::Kind::kRequest, *this,
+                                connection_.core().options.max_header_bytes);
   if (!first_message_) since_ = connection_.loop().now();
   request_ = {};
   hosts_ = 0;

@@ -61,7 +61,7 @@ RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_by
 }
 
 void RoundTrip::BeginParser() {
-  parser_ = std::make_unique<Http1Parser>(Http1Parser::Kind::kResponse, *this, max_header_bytes_);
+  parser_ = Http1Parser::Create(Http1Parser::Kind::kResponse, *this, max_header_bytes_);
   if (call_.request->method == "HEAD") parser_->ExpectNoBody();
 }
 
