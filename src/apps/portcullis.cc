@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cli/command.h"
+#include "net/tls_memory.h"
 
 #if defined(PC_STATIC)
 #include <nss.h>
@@ -12,5 +13,6 @@ int main(int argc, char** argv) {
   // perhaps of another glibc, for what else /etc/nsswitch.conf names.
   __nss_configure_lookup("hosts", "files dns");
 #endif
+  portcullis::net::KeepTlsBuffers();
   return portcullis::cli::RunProgram(argc, argv);
 }
