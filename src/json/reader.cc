@@ -59,9 +59,10 @@ class Parser {
         p_(text.data()),
         end_(text.data() + text.size()),
         last_odd_(text.data() - 1) {
+    // More than most texts of this size need.
     frames_.reserve(16);
-    members_.reserve(64);
-    elements_.reserve(32);
+    members_.reserve(std::min<std::size_t>(64, text.size() / 8 + 1));
+    elements_.reserve(std::min<std::size_t>(32, text.size() / 16 + 1));
   }
 
   base::Result<Value> Run();
