@@ -11,6 +11,20 @@
 namespace portcullis::net {
 namespace {
 
+class ReportedCall final : public internal::ClientCall {
+ public:
+  ReportedCall(SharedRequest client_request, base::SteadyTime call_deadline, HttpsClient::Done done)
+      : ClientCall(std::move(client_request), call_deadline), done_(std::move(done)) {}
+
+ private:
+  void Deliver(CallResult outcome) override {
+    const HttpsClient::Done done = std::move(done_);
+    done(std::move(outcome));
+  }
+
+  HttpsClient::Done done_;
+};
+
 class Client final : public HttpsClient {
  public:
   Client(IoThreads& threads, const ClientOptions& options)
@@ -36,7 +50,7 @@ class Client final : public HttpsClient {
 
   std::shared_ptr<PendingCall> Begin(ClientRequest request, base::SteadyTime deadline,
                                      Done done) override {
-    auto call = std::make_shared<internal::ClientCall>(
+    auto call = std::make_shared<ReportedCall>(
         std::make_shared<const ClientRequest>(std::move(request)), deadline, std::move(done));
     core_->Start(call, nullptr);
     return call;
@@ -78,6 +92,11 @@ std::string_view PhaseName(CallPhase phase) {
       return "decode";
   }
   return "none";
+}
+
+base::Result<std::shared_ptr<const internal::PreparedRequest>> Prepare(
+    const ClientRequest& request) {
+  return std::make_shared<const internal::PreparedRequest>(request, TRY(ParseUrl(request.url)));
 }
 
 std::unique_ptr<HttpsClient> HttpsClient::Create(IoThreads& threads, const ClientOptions& options) {

@@ -29,13 +29,23 @@
 
 namespace portcullis::net {
 
-struct Url;
+namespace internal {
+struct PreparedRequest;
+}
+
+// What is sent behind the head: two pieces, of which many calls may share the second.
+struct RequestBody {
+  std::string front;
+  std::shared_ptr<const std::string> rest;  // null: there is no body
+
+  std::size_t size() const { return rest ? front.size() + rest->size() : 0; }
+};
 
 struct ClientRequest {
   std::string method = "POST";
   std::string url;  // absolute; appears in error texts as given
-  // What `url` says, for requests that are made again and again; null: it is parsed.
-  std::shared_ptr<const Url> parsed_url;
+  // Prepare(*this), for requests that are made again and again; null: it is made for each call.
+  std::shared_ptr<const internal::PreparedRequest> prepared;
   Headers headers;  // Host, Content-Length and (if absent) Accept-Encoding: gzip are added
   std::shared_ptr<const std::string> body;  // null: none
   std::shared_ptr<const ClientTls> tls;     // for https; null: system roots, no client certificate
@@ -57,6 +67,10 @@ struct ClientRequest {
   // waits; Response::body stays empty.
   std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
 };
+
+// What the method, the URL and the headers come to on the wire. The error is ParseUrl's.
+base::Result<std::shared_ptr<const internal::PreparedRequest>> Prepare(
+    const ClientRequest& request);
 
 // A request that may be sent more than once is not copied for that.
 using SharedRequest = std::shared_ptr<const ClientRequest>;
@@ -122,9 +136,9 @@ class CallSet {
 
   virtual ~CallSet() = default;
   // Sends the request, if there is a kept connection, as far as that takes it. `id` is the
-  // caller's; `body`, unless null, is sent instead of the request's.
+  // caller's; `body`, if there is one, is sent instead of the request's.
   virtual void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
-                     std::shared_ptr<const std::string> body = nullptr) = 0;
+                     RequestBody body = {}) = 0;
   // The next call that is over; nothing if none is by `until`, for which it also waits if none is
   // under way. Without `until` the deadlines of the
   // calls bound the wait, and nothing means that none was under way.

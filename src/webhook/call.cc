@@ -20,11 +20,11 @@ namespace {
 constexpr int kMaxRetries = 10;
 constexpr std::chrono::seconds kClientTimeout{30};
 
-// The remaining time in whole seconds, rounded up, as Go prints a duration.
-std::string TimeoutText(base::SteadyTime deadline, base::SteadyTime now) {
+// The remaining time, rounded up.
+std::chrono::seconds TimeoutOf(base::SteadyTime deadline, base::SteadyTime now) {
   const base::Duration left = deadline - now;
-  if (left <= base::Duration::zero()) return base::FormatDuration(kClientTimeout);
-  return base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(left));
+  if (left <= base::Duration::zero()) return kClientTimeout;
+  return std::chrono::ceil<std::chrono::seconds>(left);
 }
 
 // client-go takes 101 for no error and goes on to what there is of a body.
@@ -120,7 +120,7 @@ ReviewForm FormFor(const Dialect& dialect, const Hook& hook) {
 }
 
 std::variant<PreparedCall, CallError> PrepareCall(
-    const Hook& hook, const std::string& shared,
+    const Hook& hook, const std::shared_ptr<const std::string>& shared,
     const std::optional<base::SteadyTime>& request_deadline, base::SteadyTime now) {
   if (!hook.review_version) {
     return UnknownReviewVersion();
@@ -135,8 +135,9 @@ std::variant<PreparedCall, CallError> PrepareCall(
   if (request_deadline) call.deadline = std::min(call.deadline, *request_deadline);
 
   // The releases that had external hooks sent no timeout.
-  auto request = hook.endpoint->RequestFor(
-      hook.name, IsExternalHook(hook) ? std::string() : TimeoutText(call.deadline, now));
+  std::optional<std::chrono::seconds> timeout;
+  if (!IsExternalHook(hook)) timeout = TimeoutOf(call.deadline, now);
+  auto request = hook.endpoint->RequestFor(hook.name, timeout);
   if (!request.ok() && request.status().reason() == base::Reason::kServiceUnavailable) {
     return FailedToCall(request.status().message(), 503);
   }
@@ -145,10 +146,8 @@ std::variant<PreparedCall, CallError> PrepareCall(
                      false};
   }
   call.request = std::move(request).value();
-  call.body =
-      IsExternalHook(hook)
-          ? std::make_shared<const std::string>(shared)
-          : std::make_shared<const std::string>(EncodeReview(call.version, call.uid, shared));
+  call.body.rest = shared;
+  if (!IsExternalHook(hook)) call.body.front = EncodeReviewFront(call.version, call.uid);
   return call;
 }
 

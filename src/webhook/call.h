@@ -42,14 +42,14 @@ struct PreparedCall {
   std::string uid;
   ReviewVersion version = ReviewVersion::kV1;
   net::SharedRequest request;  // without its body
-  std::shared_ptr<const std::string> body;
+  net::RequestBody body;
   base::SteadyTime deadline;
   int attempts = 0;
 };
 
 // `shared` is EncodeSharedPart()'s text for the hook's invocation.
 std::variant<PreparedCall, CallError> PrepareCall(
-    const Hook& hook, const std::string& shared,
+    const Hook& hook, const std::shared_ptr<const std::string>& shared,
     const std::optional<base::SteadyTime>& request_deadline, base::SteadyTime now);
 
 // How long to wait before sending the same request again, if the answer asks for that (429 or 5xx

@@ -114,7 +114,7 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
     failure = ConversionFailure::kCall;
     if (!version_) return admission::PlainError("no supported conversion review versions");
     const std::string uid = base::Uuid();
-    auto prepared = endpoint_->RequestFor(name_, base::FormatDuration(kTimeout));
+    auto prepared = endpoint_->RequestFor(name_, kTimeout);
     if (!prepared.ok()) {
       base::LogWarning("conversion webhook cannot be called",
                        {{"definition", name_}, {"error", prepared.status().message()}});

@@ -113,27 +113,27 @@ base::Result<const Endpoint::Ready*> Endpoint::Get(std::string_view webhook) con
   return &ready_;
 }
 
-base::Result<net::SharedRequest> Endpoint::RequestFor(std::string_view webhook,
-                                                      std::string_view timeout_text) const {
+base::Result<net::SharedRequest> Endpoint::RequestFor(
+    std::string_view webhook, std::optional<std::chrono::seconds> timeout) const {
   const Ready* ready = TRY(Get(webhook));
-  if (ready->identity != nullptr || options_.by_address) return MakeRequest(*ready, timeout_text);
+  if (ready->identity != nullptr || options_.by_address) return MakeRequest(*ready, timeout);
   const base::MutexLock lock(mutex_);
-  if (last_ == nullptr || last_timeout_ != timeout_text) {
-    last_ = TRY(MakeRequest(*ready, timeout_text));
-    last_timeout_ = timeout_text;
+  if (last_ == nullptr || last_timeout_ != timeout) {
+    last_ = TRY(MakeRequest(*ready, timeout));
+    last_timeout_ = timeout;
   }
   return last_;
 }
 
-base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
-                                                       std::string_view timeout_text) const {
+base::Result<net::SharedRequest> Endpoint::MakeRequest(
+    const Ready& ready, std::optional<std::chrono::seconds> timeout) const {
   net::ClientRequest request;
   request.method = "POST";
   request.url = ready.url;
   if (options_.by_address)
     request.url.insert(
         0, base::StrCat("https://", TRY(AddressOf(*config_->service, *options_.services))));
-  if (!timeout_text.empty()) request.url += base::StrCat("?timeout=", timeout_text);
+  if (timeout) request.url += base::StrCat("?timeout=", base::FormatDuration(*timeout));
   request.headers = ready.headers;
   request.tls = ready.tls;
   if (ready.identity != nullptr) {
@@ -144,9 +144,7 @@ base::Result<net::SharedRequest> Endpoint::MakeRequest(const Ready& ready,
     TRY(identified);
   }
   request.max_redirects = 10;
-  if (auto url = net::ParseUrl(request.url); url.ok()) {
-    request.parsed_url = std::make_shared<const net::Url>(std::move(*url));
-  }
+  if (auto prepared = net::Prepare(request); prepared.ok()) request.prepared = *std::move(prepared);
   if (!config_->service || options_.by_address) {
     return std::make_shared<const net::ClientRequest>(std::move(request));
   }

@@ -4,9 +4,11 @@
 // EndpointCache shares endpoints between webhooks with equal clientConfigs.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,7 +57,7 @@ class Endpoint {
   // A request for it, complete but for its body; without a timeout it has no query. An error of reason ServiceUnavailable is a failure
   // to call, not one to get a client: see Identity::Apply.
   base::Result<net::SharedRequest> RequestFor(std::string_view webhook,
-                                              std::string_view timeout_text) const;
+                                              std::optional<std::chrono::seconds> timeout) const;
 
   // The webhook has answered 401.
   void CredentialsRefused() const;
@@ -66,7 +68,7 @@ class Endpoint {
                                const kubeconfig::ExecCluster& cluster) const;
   base::Status PrepareTls(const net::ClientTlsOptions& options) const;
   base::Result<net::SharedRequest> MakeRequest(const Ready& ready,
-                                               std::string_view timeout_text) const;
+                                               std::optional<std::chrono::seconds> timeout) const;
 
   const std::unique_ptr<const ClientConfig> config_;
   net::ClientTlsCache& tls_;
@@ -77,7 +79,7 @@ class Endpoint {
   mutable bool no_target_ = false;  // neither url nor service
   // The last request, if it serves for every call with that timeout.
   mutable base::Mutex mutex_;
-  mutable std::string last_timeout_ PC_GUARDED_BY(mutex_);
+  mutable std::optional<std::chrono::seconds> last_timeout_ PC_GUARDED_BY(mutex_);
   mutable net::SharedRequest last_ PC_GUARDED_BY(mutex_);
 };
 

@@ -43,7 +43,7 @@ class TimedCalls final : public net::CallSet {
   TimedCalls(base::FakeClock& clock, const Replies& replies) : clock_(clock), replies_(replies) {}
 
   void Start(std::size_t id, net::SharedRequest request, base::SteadyTime deadline,
-             std::shared_ptr<const std::string>) override {
+             net::RequestBody) override {
     for (const auto& [service, reply] : replies_) {
       if (request->url.find(service) == std::string::npos) continue;
       const bool hangs = reply.body.empty();

@@ -142,7 +142,7 @@ class MutatingDispatcher {
     object_ = *object;
     old_object_ = *old_object;
     kind_ = kind;
-    shared_.clear();
+    shared_.reset();
     return base::OkStatus();
   }
 
@@ -289,10 +289,10 @@ class MutatingDispatcher {
 
     const auto start = services_.clock->Steady();
     const ReviewForm form = FormFor(services_.dialect, hook);
-    if (shared_.empty() || candidate.invocation.resource != shared_resource_ ||
+    if (shared_ == nullptr || candidate.invocation.resource != shared_resource_ ||
         form != shared_form_) {
-      shared_ = EncodeSharedPart(request_, candidate.invocation, object_, old_object_, form,
-                                 services_.objects);
+      shared_ = std::make_shared<const std::string>(EncodeSharedPart(
+          request_, candidate.invocation, object_, old_object_, form, services_.objects));
       shared_resource_ = candidate.invocation.resource;
       shared_form_ = form;
     }
@@ -345,7 +345,7 @@ class MutatingDispatcher {
       https->Start(0, call.request, call.deadline, call.body);
       net::CallResult result = std::move(https->Next()->result);
       if (services_.metrics != nullptr)
-        services_.metrics->ObserveHttp(*call.hook, *call.request, call.body->size(), result);
+        services_.metrics->ObserveHttp(*call.hook, *call.request, call.body.size(), result);
       const auto delay = RetryDelay(call, result);
       if (!delay) return result;
       ++call.attempts;
@@ -419,7 +419,7 @@ class MutatingDispatcher {
     }
     object_ = result;
     dirty_ = true;
-    shared_.clear();
+    shared_.reset();
     if (!foreign_.ok()) return outcome;
     // Selectors of later webhooks look at the request's object only through object_; the request
     // itself is brought up to date when the kind changes or at the end.
@@ -472,7 +472,7 @@ class MutatingDispatcher {
   bool dirty_ = false;
   base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
-  std::string shared_;    // EncodeSharedPart of the above, or ""
+  std::shared_ptr<const std::string> shared_;  // EncodeSharedPart of the above, or null
   api::GroupVersionResource shared_resource_;
   ReviewForm shared_form_;
 };

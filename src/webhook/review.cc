@@ -219,9 +219,9 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
   return out;
 }
 
-std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared) {
+std::string EncodeReviewFront(ReviewVersion version, std::string_view uid) {
   return base::StrCat("{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/",
-                      ReviewVersionText(version), "\",\"request\":{\"uid\":\"", uid, "\",", shared);
+                      ReviewVersionText(version), "\",\"request\":{\"uid\":\"", uid, "\",");
 }
 
 base::Result<json::Value> DecodeReview(json::Arena& arena, ReviewVersion sent, int http_status,
@@ -238,9 +238,12 @@ base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena
       TRY(kubeconfig::ParseAnswer(arena, http_status, content_type, body, &all));
   std::string_view kind = input["kind"].AsString();
   std::string_view api_version = input["apiVersion"].AsString();
-  const std::string sent_version = base::StrCat(expected.group, "/", ReviewVersionText(sent));
+  std::string sent_version;
   if (kind.empty()) kind = expected.kind;
-  if (api_version.empty()) api_version = sent_version;
+  if (api_version.empty()) {
+    sent_version = base::StrCat(expected.group, "/", ReviewVersionText(sent));
+    api_version = sent_version;
+  }
 
   const auto cut = base::Cut(api_version, "/");
   if (cut && cut->second.find('/') != std::string_view::npos) {

@@ -40,8 +40,8 @@ struct Invocation {
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
                              json::Value object, json::Value old_object, const ReviewForm& form,
                              const admission::ObjectInterfaces* objects = nullptr);
-// The whole body.
-std::string EncodeReview(ReviewVersion version, std::string_view uid, std::string_view shared);
+// What comes before it in the body.
+std::string EncodeReviewFront(ReviewVersion version, std::string_view uid);
 
 struct GoStruct;
 

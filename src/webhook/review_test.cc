@@ -178,8 +178,8 @@ TEST(EncodeReviewTest, WritesKubernetesOrder) {
   const admission::Request request(std::move(attributes), arena, recorder);
   const Invocation invocation = {{"apps", "v1", "Deployment"}, {"apps", "v1", "deployments"}};
   EXPECT_EQ(
-      EncodeReview(ReviewVersion::kV1, "u-1",
-                   EncodeSharedPart(request, invocation, object, {}, {})),
+      EncodeReviewFront(ReviewVersion::kV1, "u-1") +
+          EncodeSharedPart(request, invocation, object, {}, {}),
       R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",)"
       R"("kind":{"group":"apps","version":"v1","kind":"Deployment"},)"
       R"("resource":{"group":"apps","version":"v1","resource":"deployments"},)"

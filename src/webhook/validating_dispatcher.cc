@@ -43,7 +43,7 @@ struct Relevant {
 struct SharedText {
   Invocation invocation;
   ReviewForm form;
-  std::string text;
+  std::shared_ptr<const std::string> text;
 };
 
 class ValidatingDispatcher {
@@ -156,7 +156,7 @@ class ValidatingDispatcher {
 
   // One serialization for all webhooks that are called with the same kind, resource and form. A request
   // comes to webhooks or to external admission hooks, not to both at once.
-  const std::string& SharedPart(const Relevant& relevant) {
+  const std::shared_ptr<const std::string>& SharedPart(const Relevant& relevant) {
     const Invocation& invocation = relevant.candidate->invocation;
     const ReviewForm form = FormFor(services_.dialect, *relevant.candidate->hook);
     for (const SharedText& known : shared_parts_) {
@@ -165,10 +165,11 @@ class ValidatingDispatcher {
     const Versioned& versioned = *relevant.versioned;
     shared_parts_.push_back(
         {invocation, form,
-         IsExternalHook(*relevant.candidate->hook)
-             ? EncodeReviewV1alpha1(request_, !services_.dialect.v1beta1_reviews.has_new_names)
-             : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object, form,
-                                services_.objects)});
+         std::make_shared<const std::string>(
+             IsExternalHook(*relevant.candidate->hook)
+                 ? EncodeReviewV1alpha1(request_, !services_.dialect.v1beta1_reviews.has_new_names)
+                 : EncodeSharedPart(request_, invocation, versioned.object, versioned.old_object,
+                                    form, services_.objects))});
     return shared_parts_.back().text;
   }
 
@@ -202,7 +203,7 @@ class ValidatingDispatcher {
   void Take(std::size_t index, const net::CallResult& result) {
     PreparedCall& call = calls_[index];
     if (services_.metrics != nullptr)
-      services_.metrics->ObserveHttp(*call.hook, *call.request, call.body->size(), result);
+      services_.metrics->ObserveHttp(*call.hook, *call.request, call.body.size(), result);
     if (const auto delay = RetryDelay(call, result)) {
       ++call.attempts;
       repeats_.emplace(std::min(services_.clock->Steady() + *delay, call.deadline), index);

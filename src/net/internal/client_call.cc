@@ -34,14 +34,29 @@ bool IsRedirect(int status) {
 
 }  // namespace
 
-ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadline,
-                       HttpsClient::Done done)
+PreparedRequest::PreparedRequest(const ClientRequest& request, Url its_url)
+    : url(std::move(its_url)), origin(base::StrCat(url.scheme, "://", url.HostPort())) {
+  const auto append = [this](auto... parts) { (head.append(parts), ...); };
+  append(std::string_view(request.method), " ", url.Target(), " HTTP/1.1\r\nHost: ");
+  if (request.headers.Has("Host")) {
+    append(request.headers.Get("Host"), "\r\n");
+  } else {
+    append(url.Authority(), "\r\n");
+  }
+  for (const auto& field : request.headers) {
+    if (base::EqualsIgnoreCase(field.name, "Host")) continue;
+    append(std::string_view(field.name), ": ", std::string_view(field.value), "\r\n");
+  }
+  wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
+               request.method != "HEAD" && !request.on_data;
+}
+
+ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadline)
     : request(std::move(client_request)),
-      body(request->body),
+      body{{}, request->body},
       deadline(call_deadline),
       started_(base::SystemClock().Steady()),
-      first_method_(request->method),
-      done_(std::move(done)) {}
+      first_method_(request->method) {}
 
 void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
   bool cancelled = false;
@@ -86,11 +101,12 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
   failure.too_large = is_too_large;
   failure.cancelled = cancelled_ || cause == "context canceled";
   const bool bare = phase == CallPhase::kRead || phase == CallPhase::kDecode ||
-                    (phase == CallPhase::kRequest && (url == nullptr || url->host.empty()));
+                    (phase == CallPhase::kRequest && (!prepared || url().host.empty()));
   failure.message =
       bare ? cause
            : base::StrCat(OperationName(first_method_), " ",
-                          base::GoQuote(WithoutPassword(url.get(), request->url)), ": ", cause);
+                          base::GoQuote(WithoutPassword(prepared ? &url() : nullptr, request->url)),
+                          ": ", cause);
   failure.cause = std::move(cause);
   result.failure = std::move(failure);
   Settle();
@@ -98,8 +114,7 @@ void ClientCall::Fail(CallPhase phase, std::string cause) {
 
 void ClientCall::Settle() {
   result.elapsed = base::SystemClock().Steady() - started_;
-  const HttpsClient::Done done = std::move(done_);
-  done(std::move(result));
+  Deliver(std::move(result));
 }
 
 ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
@@ -111,12 +126,12 @@ ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
     // Go's error bears the place that was not gone to, as the answer gave it.
     changed->url = location;
     request = std::move(changed);
-    url = nullptr;
+    prepared = nullptr;
     Fail(CallPhase::kFirstByte,
          base::StrCat("stopped after ", std::to_string(request->max_redirects), " redirects"));
     return Redirect::kFailed;
   }
-  auto next = ResolveReference(*url, location);
+  auto next = ResolveReference(url(), location);
   if (!next.ok()) {
     Fail(CallPhase::kFirstByte,
          base::StrCat("failed to parse Location header ", base::GoQuote(location), ": ",
@@ -124,21 +139,21 @@ ClientCall::Redirect ClientCall::CheckRedirect(const Response& response) {
     return Redirect::kFailed;
   }
   ++redirects_;
-  if (url->scheme == next->scheme || next->scheme == "https") {
-    changed->headers.Set("Referer", url->ToString());
+  if (url().scheme == next->scheme || next->scheme == "https") {
+    changed->headers.Set("Referer", url().ToString());
   }
-  if (next->host != url->host) {
+  if (next->host != url().host) {
     for (const std::string_view name : {"Authorization", "Cookie", "Www-Authenticate"}) {
       changed->headers.Remove(name);
     }
   }
   if (response.status < 307) {
     if (changed->method != "HEAD") changed->method = "GET";
-    body = nullptr;
+    body = {};
   }
   changed->url = next->ToString();
-  changed->parsed_url = nullptr;
-  url = std::make_shared<const Url>(std::move(*next));
+  changed->prepared = nullptr;
+  prepared = std::make_shared<const PreparedRequest>(*changed, std::move(*next));
   request = std::move(changed);
   return Redirect::kFollow;
 }

@@ -17,11 +17,20 @@ namespace portcullis::net::internal {
 class ClientConnection;
 class Loop;
 
+struct PreparedRequest {
+  PreparedRequest(const ClientRequest& request, Url its_url);
+
+  Url url;
+  std::string origin;       // "https://host:port"
+  std::string head;         // the request line and the fields, up to Content-Length
+  bool wants_gzip = false;  // we ask for it and decode it
+};
+
 // Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
 // until a connection has it, then the one that drives that connection.
-class ClientCall final : public PendingCall, public std::enable_shared_from_this<ClientCall> {
+class ClientCall : public PendingCall, public std::enable_shared_from_this<ClientCall> {
  public:
-  ClientCall(SharedRequest request, base::SteadyTime deadline, HttpsClient::Done done);
+  ClientCall(SharedRequest request, base::SteadyTime deadline);
 
   void Cancel() override;
 
@@ -34,11 +43,11 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
 
   // The request to send now; changes with redirects.
   SharedRequest request;
-  std::shared_ptr<const std::string> body;
-  std::shared_ptr<const Url> url;  // null until it has been found good
+  RequestBody body;
+  std::shared_ptr<const PreparedRequest> prepared;  // null until its URL has been found good
+  const Url& url() const { return prepared->url; }  // REQUIRES: prepared
   const base::SteadyTime deadline;
   std::shared_ptr<Loop> loop;  // that is to carry it, from whose thread it is begun; null: any
-  bool wants_gzip = false;     // we have asked for it and decode it
   std::size_t max_response_bytes = 0;  // of the request, else of the client; 0: no limit
 
   // Filled in while the call is under way.
@@ -50,13 +59,14 @@ class ClientCall final : public PendingCall, public std::enable_shared_from_this
   void SetConnection(std::weak_ptr<ClientConnection> connection);
 
  private:
+  // What has come of it: once, on the thread that works on the call.
+  virtual void Deliver(CallResult outcome) = 0;
   enum class Redirect { kNone, kFollow, kFailed };
   Redirect CheckRedirect(const Response& response);
   void Settle();
 
   const base::SteadyTime started_;
   const std::string first_method_;
-  HttpsClient::Done done_;
   int redirects_ = 0;
   std::atomic<bool> cancelled_{false};
 

@@ -74,7 +74,7 @@ void ClientConnection::OnDialled(Dialer::Outcome& outcome) {
   if (!tls_) {
     return BeginFirstCall();
   }
-  if (!proxy_) return StartHandshake(State::kHandshaking, call_->url->host);
+  if (!proxy_) return StartHandshake(State::kHandshaking, call_->url().host);
   if (proxy_->scheme == "https") return StartHandshake(State::kProxyHandshaking, proxy_->host);
   AskProxy();
 }
@@ -87,7 +87,7 @@ void ClientConnection::AskProxy() {
   state_ = State::kProxying;
   stage_deadline_ = {};
   ArmTimer();
-  dialog_ = ProxyDialog::Begin(*proxy_, *call_->url, address_);
+  dialog_ = ProxyDialog::Begin(*proxy_, call_->url(), address_);
   if (SendToProxy()) ContinueProxying();
 }
 
@@ -115,7 +115,7 @@ void ClientConnection::ContinueProxying() {
         break;
       case ProxyDialog::State::kOpen:
         dialog_.reset();
-        return StartHandshake(State::kHandshaking, call_->url->host);
+        return StartHandshake(State::kHandshaking, call_->url().host);
       case ProxyDialog::State::kFailed:
         return Fail(CallPhase::kConnect, dialog_->error());
     }

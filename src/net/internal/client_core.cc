@@ -23,17 +23,18 @@ void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waite
   call->max_response_bytes = call->request->max_response_bytes > 0
                                  ? call->request->max_response_bytes
                                  : options_.max_response_bytes;
-  call->url = call->request->parsed_url;
-  if (call->url == nullptr) {
-    auto url = ParseUrl(call->request->url);
-    if (!url.ok()) return call->Fail(CallPhase::kRequest, url.status().message());
-    call->url = std::make_shared<const Url>(std::move(*url));
+  call->prepared = call->request->prepared;
+  if (call->prepared == nullptr) {
+    auto prepared = Prepare(*call->request);
+    if (!prepared.ok()) return call->Fail(CallPhase::kRequest, prepared.status().message());
+    call->prepared = *std::move(prepared);
   }
-  if (call->url->scheme != "https" && call->url->scheme != "http") {
-    return call->Fail(CallPhase::kRequest, base::StrCat("unsupported protocol scheme ",
-                                                        base::GoQuote(call->url->scheme)));
+  const Url& url = call->url();
+  if (url.scheme != "https" && url.scheme != "http") {
+    return call->Fail(CallPhase::kRequest,
+                      base::StrCat("unsupported protocol scheme ", base::GoQuote(url.scheme)));
   }
-  if (call->url->host.empty()) {
+  if (url.host.empty()) {
     return call->Fail(CallPhase::kRequest, "http: no Host in request URL");
   }
   if (base::SystemClock().Steady() >= call->deadline) {
@@ -43,14 +44,15 @@ void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waite
 }
 
 void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
+  const Url& url = call->url();
   std::shared_ptr<const ClientTls> tls;
-  if (call->url->scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
+  if (url.scheme == "https") tls = call->request->tls ? call->request->tls : DefaultTls();
   std::optional<Url> proxy;
   const auto& proxies = call->request->proxies ? call->request->proxies : options_.proxies;
-  if (proxies) proxy = proxies->For(*call->url);
-  PoolKey key{base::StrCat(call->url->scheme, "://", call->url->HostPort()), tls.get(),
-              proxy ? proxy->ToString() : std::string(),
-              call->request->resolve != nullptr && !proxy};
+  if (proxies) proxy = proxies->For(url);
+  const std::string proxy_text = proxy ? proxy->ToString() : std::string();
+  const PoolKeyView key{call->prepared->origin, tls.get(), proxy_text,
+                        call->request->resolve != nullptr && !proxy};
   while (auto connection = TakeIdle(key, call->loop.get())) {
     if (!connection->IsSound()) {
       connection->Close();
@@ -68,12 +70,12 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
     return;
   }
   if (waiter != nullptr) waiter->ExpectForeign();
-  Connect(call, std::move(key), std::move(tls), std::move(proxy));
+  Connect(call, std::make_from_tuple<PoolKey>(key), std::move(tls), std::move(proxy));
 }
 
 void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
                          std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy) {
-  std::string target = call->url->HostPort();
+  std::string target = call->url().HostPort();
   if (proxy) {
     target = proxy->HostPort();
   } else if (call->request->resolve) {
@@ -98,7 +100,7 @@ void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
   }
 }
 
-std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key, const Loop* loop) {
+std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKeyView& key, const Loop* loop) {
   base::MutexLock lock(mutex_);
   const auto found = idle_.find(key);
   if (found == idle_.end()) return nullptr;
@@ -109,13 +111,12 @@ std::shared_ptr<ClientConnection> ClientCore::TakeIdle(const PoolKey& key, const
   const auto last = std::find_if(list.rbegin(), list.rend(), fits);
   if (last == list.rend()) return nullptr;
   auto connection = std::move(last->connection);
-  Remove(found, last.base() - 1);
+  Remove(list, last.base() - 1);
   return connection;
 }
 
-void ClientCore::Remove(IdleMap::iterator list, IdleList::iterator entry) {
-  list->second.erase(entry);
-  if (list->second.empty()) idle_.erase(list);
+void ClientCore::Remove(IdleList& list, IdleList::iterator entry) {
+  list.erase(entry);
   --counters_.connections_idle;
 }
 
@@ -129,7 +130,7 @@ bool ClientCore::TakeIdle(const ClientConnection& connection, base::SteadyTime i
   if (entry == list->second.end()) return false;
   if (since != nullptr) *since = entry->since;
   if (entry->since > idle_since_before) return false;
-  Remove(list, entry);
+  Remove(list->second, entry);
   return true;
 }
 
@@ -160,6 +161,8 @@ bool ClientCore::TakeExpired(const ClientConnection& connection, base::SteadyTim
 void ClientCore::Forget(const std::shared_ptr<ClientConnection>& connection) {
   base::MutexLock lock(mutex_);
   all_.erase(connection);
+  const auto list = idle_.find(connection->key());
+  if (list != idle_.end() && list->second.empty()) idle_.erase(list);
 }
 
 void ClientCore::CloseIdle() {

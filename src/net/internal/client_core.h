@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_set>
 #include <vector>
@@ -30,6 +31,7 @@ class Loop;
 // What connections must have in common to be interchangeable: scheme and host:port of the URL, TLS
 // identity, the proxy ("" for none), and whether the address comes from a resolve function.
 using PoolKey = std::tuple<std::string, const ClientTls*, std::string, bool>;
+using PoolKeyView = std::tuple<std::string_view, const ClientTls*, std::string_view, bool>;
 
 // Thread-safe.
 class ClientCore : public std::enable_shared_from_this<ClientCore> {
@@ -65,15 +67,21 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     std::shared_ptr<ClientConnection> connection;
     base::SteadyTime since;
   };
-  using IdleList = std::vector<Idle>;  // never empty; the last one became idle last
-  using IdleMap = std::map<PoolKey, IdleList>;
+  // So that a list is found without a key being made.
+  struct ByView {
+    using is_transparent = void;
+    bool operator()(const PoolKeyView& a, const PoolKeyView& b) const { return a < b; }
+  };
+  using IdleList = std::vector<Idle>;  // the last one became idle last
+  // An empty list stays as long as a connection that was in it: that one will come back.
+  using IdleMap = std::map<PoolKey, IdleList, ByView>;
 
   // The one that became idle last, of `loop` unless that is null.
-  std::shared_ptr<ClientConnection> TakeIdle(const PoolKey& key, const Loop* loop);
+  std::shared_ptr<ClientConnection> TakeIdle(const PoolKeyView& key, const Loop* loop);
   // True if it was idle since then, or longer. `since`, if not null: since when it is idle.
   bool TakeIdle(const ClientConnection& connection, base::SteadyTime idle_since_before,
                 base::SteadyTime* since) PC_REQUIRES(mutex_);
-  void Remove(IdleMap::iterator list, IdleList::iterator entry) PC_REQUIRES(mutex_);
+  void Remove(IdleList& list, IdleList::iterator entry) PC_REQUIRES(mutex_);
   void Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
                std::shared_ptr<const ClientTls> tls, std::optional<Url> proxy);
   std::shared_ptr<const ClientTls> DefaultTls();

@@ -2,6 +2,7 @@
 
 #include "net/internal/fiber_calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/allocation_failure.h"
@@ -16,6 +17,12 @@ namespace {
 
 // What takes longer to judge would hold up the other work of the loop.
 constexpr std::size_t kLargeAnswer = 64 * 1024;
+
+// reserve() as such makes room for just so many, again for each.
+template <typename T>
+void MakeRoom(std::vector<T>& list, std::size_t size) {
+  if (list.capacity() < size) list.reserve(std::max(size, 2 * list.capacity()));
+}
 
 }  // namespace
 
@@ -38,23 +45,24 @@ struct FiberCalls::Inbox {
   base::Fiber* waiting = nullptr;
 };
 
-// What a call owes its fiber: a result, or the news that there will be none (memory ran out, or the
+// A call, which owes its fiber a result, or the news that there will be none (memory ran out, or the
 // loop has stopped).
-class FiberCalls::Slip {
+class FiberCalls::FiberCall final : public ClientCall {
  public:
-  Slip(std::shared_ptr<Inbox> inbox, std::size_t id) : inbox_(std::move(inbox)), id_(id) {}
-  ~Slip() {
-    if (inbox_ != nullptr) Hand({});
-  }
-  Slip(const Slip&) = delete;
-  Slip& operator=(const Slip&) = delete;
-  void Hand(CallResult result) {
-    const auto inbox = std::move(inbox_);
-    inbox->arrivals.push_back({id_, std::move(result)});
-    inbox->Wake();
+  FiberCall(SharedRequest client_request, base::SteadyTime call_deadline,
+            std::shared_ptr<Inbox> inbox, std::size_t id)
+      : ClientCall(std::move(client_request), call_deadline), inbox_(std::move(inbox)), id_(id) {}
+  ~FiberCall() override {
+    if (inbox_ != nullptr) Deliver({});
   }
 
  private:
+  void Deliver(CallResult outcome) override {
+    const auto inbox = std::move(inbox_);
+    inbox->arrivals.push_back({id_, std::move(outcome)});
+    inbox->Wake();
+  }
+
   std::shared_ptr<Inbox> inbox_;
   const std::size_t id_;
 };
@@ -70,15 +78,12 @@ FiberCalls::~FiberCalls() {
 }
 
 void FiberCalls::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
-                       std::shared_ptr<const std::string> body) {
+                       RequestBody body) {
   if (elsewhere_) return elsewhere_->Start(id, std::move(request), deadline, std::move(body));
-  inbox_->arrivals.reserve(inbox_->arrivals.size() + under_way_ + 1);
-  const auto call = std::make_shared<ClientCall>(
-      std::move(request), deadline, [slip = std::make_shared<Slip>(inbox_, id)](CallResult result) {
-        slip->Hand(std::move(result));
-      });
+  MakeRoom(inbox_->arrivals, inbox_->arrivals.size() + under_way_ + 1);
+  const auto call = std::make_shared<FiberCall>(std::move(request), deadline, inbox_, id);
   call->loop = loop_.shared_from_this();
-  if (body) call->body = std::move(body);
+  if (body.rest) call->body = std::move(body);
   calls_.push_back(call);
   ++under_way_;
   core_->Start(call, nullptr);

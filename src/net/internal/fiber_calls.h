@@ -25,12 +25,12 @@ class FiberCalls final : public CallSet {
   ~FiberCalls() override;
 
   void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
-             std::shared_ptr<const std::string> body) override;
+             RequestBody body) override;
   std::optional<Arrival> Next(std::optional<base::SteadyTime> until) override;
 
  private:
   struct Inbox;
-  class Slip;
+  class FiberCall;
 
   std::optional<Arrival> Take();
   void Move();

@@ -27,6 +27,21 @@ timespec TimeSpec(base::Duration left) {
   return {static_cast<std::time_t>(seconds.count()), static_cast<long>(rest.count())};
 }
 
+class GatheredCall final : public ClientCall {
+ public:
+  GatheredCall(SharedRequest client_request, base::SteadyTime call_deadline,
+               std::shared_ptr<Arrivals> arrivals, std::size_t id)
+      : ClientCall(std::move(client_request), call_deadline),
+        arrivals_(std::move(arrivals)),
+        id_(id) {}
+
+ private:
+  void Deliver(CallResult outcome) override { arrivals_->Add(id_, std::move(outcome)); }
+
+  const std::shared_ptr<Arrivals> arrivals_;
+  const std::size_t id_;
+};
+
 }  // namespace
 
 Arrivals::~Arrivals() {
@@ -72,12 +87,10 @@ Gathering::~Gathering() {
 }
 
 void Gathering::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
-                      std::shared_ptr<const std::string> body) {
+                      RequestBody body) {
   ++under_way_;
-  const auto call = std::make_shared<ClientCall>(
-      std::move(request), deadline,
-      [arrivals = arrivals_, id](CallResult result) { arrivals->Add(id, std::move(result)); });
-  if (body) call->body = std::move(body);
+  const auto call = std::make_shared<GatheredCall>(std::move(request), deadline, arrivals_, id);
+  if (body.rest) call->body = std::move(body);
   core_->Start(call, this);
 }
 

@@ -50,7 +50,7 @@ class Gathering final : public CallSet {
   ~Gathering() override;
 
   void Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
-             std::shared_ptr<const std::string> body) override;
+             RequestBody body) override;
   std::optional<Arrival> Next(std::optional<base::SteadyTime> until) override;
 
   // --- for the core and for connections

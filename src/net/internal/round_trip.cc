@@ -19,31 +19,27 @@ bool IsReplayable(const ClientRequest& request) {
          request.method == "TRACE" || request.headers.Has("Idempotency-Key");
 }
 
-std::string RequestHead(ClientCall& call) {
+// What is smaller leaves in one record with all that comes before it. What is larger is not copied.
+constexpr std::size_t kSmallBody = 14 << 10;
+
+// The head and the front of the body, with the rest behind them if that is small.
+std::string Beginning(const ClientCall& call) {
   const ClientRequest& request = *call.request;
-  std::string head;
-  head.reserve(512);
-  const auto append = [&head](auto... parts) { (head.append(parts), ...); };
-  append(std::string_view(request.method), " ", call.url->Target(), " HTTP/1.1\r\nHost: ");
-  if (request.headers.Has("Host")) {
-    append(request.headers.Get("Host"), "\r\n");
-  } else {
-    append(call.url->Authority(), "\r\n");
-  }
-  for (const auto& field : request.headers) {
-    if (base::EqualsIgnoreCase(field.name, "Host")) continue;
-    append(std::string_view(field.name), ": ", std::string_view(field.value), "\r\n");
-  }
+  const RequestBody& body = call.body;
+  const std::size_t rest = body.rest ? body.rest->size() : 0;
   const bool may_have_body = request.method != "GET" && request.method != "HEAD";
-  if (call.body || may_have_body) {
-    const auto size = call.body ? call.body->size() : 0;
-    append("Content-Length: ", std::to_string(size), "\r\n");
+  std::string out;
+  out.reserve(call.prepared->head.size() + 64 + body.front.size() +
+              (rest <= kSmallBody ? rest : 0));
+  out.append(call.prepared->head);
+  if (body.rest || may_have_body) {
+    out.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
   }
-  call.wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
-                    request.method != "HEAD" && !request.on_data;
-  if (call.wants_gzip) append("Accept-Encoding: gzip\r\n");
-  append("\r\n");
-  return head;
+  if (call.prepared->wants_gzip) out.append("Accept-Encoding: gzip\r\n");
+  out.append("\r\n");
+  out.append(body.front);
+  if (rest > 0 && rest <= kSmallBody) out.append(*body.rest);
+  return out;
 }
 
 }  // namespace
@@ -55,9 +51,9 @@ RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_by
       reused_(reused),
       sent_before_(stream.bytes_sent()) {
   BeginParser();
-  out_.Append(RequestHead(call_));
-  const auto& body = call_.body;
-  if (body && !body->empty()) out_.Append(body);
+  out_.Append(Beginning(call_));
+  const auto& rest = call_.body.rest;
+  if (rest && rest->size() > kSmallBody) out_.Append(rest);
 }
 
 void RoundTrip::BeginParser() {
@@ -190,13 +186,15 @@ void RoundTrip::OnStatusLine(int status, std::string_view reason, int version) {
 }
 
 void RoundTrip::OnField(std::string_view name, std::string_view value) {
+  constexpr std::size_t kFewFields = 8;
+  if (response_.headers.empty()) response_.headers.Reserve(kFewFields);
   response_.headers.Add(name, value);
 }
 
 bool RoundTrip::OnHead() {
   constexpr std::int64_t kMaxReserve = 1 << 20;
   const auto length = parser_->content_length();
-  if (call_.wants_gzip &&
+  if (call_.prepared->wants_gzip &&
       base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip")) {
     inflater_.emplace(call_.max_response_bytes);
   } else if (length > 0 && !call_.request->on_data) {

@@ -30,7 +30,8 @@ class WriteQueue {
     }
   }
   void Append(std::string&& piece) {
-    if (piece.size() <= kRecord / 2) return Append(std::string_view(piece));
+    const bool joins = piece.size() <= kRecord / 2 && !chunks_.empty();
+    if (joins) return Append(std::string_view(piece));
     bytes_ += piece.size();
     chunks_.push_back({std::move(piece), nullptr});
   }
