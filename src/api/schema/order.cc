@@ -16,7 +16,7 @@ using json::Value;
 // little of the thread's.
 class Orderer {
  public:
-  explicit Orderer(json::Arena& arena) : arena_(arena) {}
+  explicit Orderer(json::Arena& arena) : arena_(arena) { placed_.reserve(kFewMembers); }
 
   Value Order(const Schema* schema, Value value) {
     if (schema == nullptr || value.empty()) return value;
@@ -30,10 +30,22 @@ class Orderer {
   }
 
  private:
+  static constexpr std::size_t kFewMembers = 24;  // on a path of an ordinary object
   struct Placed {
     json::Member member;
     std::size_t place = 0;  // of the field; behind all others if unknown; equal in maps
   };
+
+  // Whether anything in a value of that schema may have to be moved.
+  static bool HasOrder(const Schema* schema) {
+    return schema != nullptr && (schema->kind == Kind::kArray || schema->kind == Kind::kUnion ||
+                                 schema->kind == Kind::kStruct || schema->kind == Kind::kMap);
+  }
+
+  static bool IsSortedByName(std::span<const json::Member> members) {
+    return std::is_sorted(members.begin(), members.end(),
+                          [](const auto& a, const auto& b) { return a.name() < b.name(); });
+  }
 
   Value Elements(const Schema& schema, Value list) {
     const std::size_t first = elements_.size();
@@ -50,6 +62,8 @@ class Orderer {
   }
 
   Value Members(const Schema& schema, Value object) {
+    const bool holds_leaves = schema.kind == Kind::kMap && !HasOrder(schema.element);
+    if (holds_leaves && IsSortedByName(object.members())) return object;
     const std::size_t first = placed_.size();
     bool changed = false;
     for (const json::Member& member : object.members()) {
