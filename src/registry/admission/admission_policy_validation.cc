@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/json_path.h"
 #include "api/names.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
@@ -460,25 +461,6 @@ void CheckParamRef(json::Value ref, const FieldPath& path, FieldErrors& errors) 
                {"Deny", "Allow"}, errors);
 }
 
-// What is wrong with the brackets of a JSONPath, as Kubernetes' parser says it.
-std::string JsonPathProblem(std::string_view path) {
-  bool in_brackets = false;
-  char quote = 0;
-  for (const char c : path) {
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (in_brackets && (c == '\'' || c == '"')) {
-      quote = c;
-    } else if (c == '[') {
-      in_brackets = true;
-    } else if (c == ']') {
-      in_brackets = false;
-    }
-  }
-  if (quote != 0) return "unterminated quoted string";
-  return in_brackets ? "unterminated array" : "";
-}
-
 void CheckActions(json::Value actions, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kActions[] = {"Audit", "Deny", "Warn"};
   if (actions.empty()) {
@@ -521,8 +503,9 @@ void ValidatePolicyStatus(json::Value status, FieldErrors& errors) {
     const std::string_view ref = base::Trim(warning["fieldRef"].AsString());
     if (ref.empty()) {
       errors.push_back(api::Required(place.Child("fieldRef"), ""));
-    } else if (const std::string problem = JsonPathProblem(ref); !problem.empty()) {
-      errors.push_back(api::Invalid(place.Child("fieldRef"), ref, "invalid JSONPath: " + problem));
+    } else if (const auto parsed = api::ParseJsonPath(ref); !parsed.ok()) {
+      errors.push_back(api::Invalid(place.Child("fieldRef"), ref,
+                                    base::StrCat("invalid JSONPath: ", parsed.status().message())));
     }
   }
   ValidateConditions(status["conditions"], FieldPath("status").Child("conditions"), errors);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// JSONPath as the printer columns of custom resources use it (k8s.io/client-go/util/jsonpath, one
-// expression without braces): fields, quoted keys, indices, slices, wildcards, descent, filters.
+// JSONPath (api/json_path.h) as the printer columns of custom resources use it.
 //
-//   FindJsonPath(object, ".status.conditions[?(@.type==\"Ready\")].status")
+//   FindJsonPath(arena, object, ".status.conditions[?(@.type==\"Ready\")].status")
 #pragma once
 
 #include <string_view>
@@ -13,7 +12,9 @@
 
 namespace portcullis::server::table {
 
-// All values the path leads to, in order; none if it leads nowhere or is no path.
-std::vector<json::Value> FindJsonPath(json::Value object, std::string_view path);
+// All values the path leads to, in order; none if it leads nowhere or is no path. They live in
+// `object` and `arena`.
+std::vector<json::Value> FindJsonPath(json::Arena& arena, json::Value object,
+                                      std::string_view path);
 
 }  // namespace portcullis::server::table

@@ -76,7 +76,8 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
                   json::Value object) {
   for (const api::catalog::ColumnInfo& column : resource.columns) {
     if (!column.json_path.empty()) {
-      writer.cells.push_back(CustomCell(writer, column, FindJsonPath(object, column.json_path)));
+      writer.cells.push_back(
+          CustomCell(writer, column, FindJsonPath(writer.arena, object, column.json_path)));
     } else if (column.name == "Name") {
       writer.Name(object);
     } else if (column.name == "Age") {

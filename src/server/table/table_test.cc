@@ -35,7 +35,8 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
       {R"(.a.b[?(@.n=="y")].v)", "[2]"},
       {".a.b[?(@.v>1)].n", R"(["y"])"},
       {".a.b[?(@.w)].n", "[]"},
-      {".a['c.d']", R"(["dot"])"},
+      {".a['c.d']", "[]"},  // the fields c and d
+      {R"(.a['c\.d'])", R"(["dot"])"},
       {R"(.a.c\.d)", R"(["dot"])"},
       {".list[1:3]", "[20,30]"},
       {".list[0,3]", "[10,40]"},
@@ -49,9 +50,17 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
       {".none.at[3].all", "[]"},
       {".a.b[", "[]"},
       {"a", "[]"},
+      {"a.b", "[]"},
+      {R"(.a "text")", R"(["text"])"},
+      {R"(.a.b[?(@.n>'x')].v)", "[2]"},
+      {R"(.a.b[?(@.v!="1")].v)", "[]"},  // of two types
+      {".a.b[?(@.v=~1)].v", "[]"},       // no operator
+      {".a.b[?(@.n[0])].v", "[1,2]"},    // what cannot be done leaves what was there before
+      {R"(.a.b[?(@.n[0]=="x")].v)", "[]"},
   };
   for (const auto& [path, expected] : rows) {
-    EXPECT_EQ(json::ToString(json::MakeArray(arena, FindJsonPath(object, path))), expected) << path;
+    EXPECT_EQ(json::ToString(json::MakeArray(arena, FindJsonPath(arena, object, path))), expected)
+        << path;
   }
 }
 
