@@ -415,7 +415,15 @@ TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
   };
   const auto v3 = OpenApiV3(*catalog_, "apis/stable.example.com/v1", text);
   ASSERT_TRUE(v3.ok());
-  EXPECT_NE(v3->find("com.example.stable.v1.CronTab"), std::string::npos);
+  const json::Value document = json::Parse(arena_, *v3).value();
+  EXPECT_TRUE(document["components"]["schemas"].Has("com.example.stable.v1.CronTab"));
+  EXPECT_TRUE(document["components"]["schemas"].Has("io.k8s.api.autoscaling.v1.ScaleSpec"));
+  const json::Value item =
+      document["paths"]["/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}/scale"];
+  EXPECT_EQ(item["patch"]["operationId"].AsString(),
+            "patchStableExampleComV1NamespacedCronTabScale");
+  EXPECT_EQ(json::ToString(item["put"]["requestBody"]["content"]["application/yaml"]),
+            R"({"schema":{"$ref":"#/components/schemas/io.k8s.api.autoscaling.v1.Scale"}})");
   EXPECT_FALSE(OpenApiV3(*catalog_, "apis/none/v1", text).ok());
   EXPECT_NE(OpenApiV2(*catalog_, text)->find("com.example.stable.v1.CronTab"), std::string::npos);
 }

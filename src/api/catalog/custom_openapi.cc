@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/catalog/custom_paths.h"
 #include "base/strings.h"
 
 namespace portcullis::api::catalog {
@@ -17,13 +18,6 @@ constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 std::string GroupPath(const GroupVersion& gv) {
   return base::StrCat("apis/", gv.group, "/", gv.version);
-}
-
-// "stable.example.com", v1, CronTab: com.example.stable.v1.CronTab.
-std::string DefinitionName(const GroupVersionKind& kind) {
-  auto parts = base::Split(kind.group, '.');
-  std::reverse(parts.begin(), parts.end());
-  return base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
 }
 
 std::string MetadataText() {
@@ -49,10 +43,10 @@ std::string KindText() {
 
 void CustomDocument::AddSchemas(const ResourceInfo& info, Value props,
                                 json::ObjectBuilder& schemas) {
-  const std::string name = DefinitionName(info.kind);
+  const std::string name = CustomDefinitionName(info.kind);
   schemas.Set(arena_.Copy(name), ObjectSchema(info, props));
   const GroupVersionKind list{info.kind.group, info.kind.version, info.list_kind};
-  schemas.Set(arena_.Copy(DefinitionName(list)), ListSchema(info, name));
+  schemas.Set(arena_.Copy(CustomDefinitionName(list)), ListSchema(info, name));
 }
 
 void CustomDocument::AddPaths(const ResourceInfo& info, json::ObjectBuilder& paths) {

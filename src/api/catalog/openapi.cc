@@ -11,10 +11,12 @@
 #include "api/api_status.h"
 #include "api/catalog/catalog_file.h"
 #include "api/catalog/custom_openapi.h"
+#include "api/catalog/custom_paths.h"
 #include "api/catalog/schema_openapi.h"
 #include "base/strings.h"
 #include "json/edit.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::api::catalog {
@@ -77,14 +79,13 @@ bool IsServed(const Catalog& catalog, std::string_view path) {
   return true;
 }
 
-constexpr std::string_view kDefinition = "#/definitions/";
-
-// The names of the definitions that a part of a document refers to.
+// The names of the definitions that a part of a document refers to: "#/definitions/NAME", or
+// "#/components/schemas/NAME".
 void CollectReferences(Value part, std::vector<std::string_view>& names) {
   for (const json::Member& member : part.members()) {
     const std::string_view target = member.value.AsString();
-    if (member.name() == "$ref" && target.starts_with(kDefinition)) {
-      names.push_back(target.substr(kDefinition.size()));
+    if (member.name() == "$ref" && target.starts_with("#/")) {
+      names.push_back(target.substr(target.rfind('/') + 1));
     } else {
       CollectReferences(member.value, names);
     }
@@ -92,10 +93,10 @@ void CollectReferences(Value part, std::vector<std::string_view>& names) {
   for (const Value& element : part.elements()) CollectReferences(element, names);
 }
 
-// The names of the definitions that paths need, with those that these need.
-std::set<std::string_view> NeededBy(Value paths, Value definitions) {
+// The names of the definitions that a part of a document needs, with those that these need.
+std::set<std::string_view> NeededBy(Value part, Value definitions) {
   std::vector<std::string_view> open;
-  CollectReferences(paths, open);
+  CollectReferences(part, open);
   std::set<std::string_view> needed;
   while (!open.empty()) {
     const std::string_view name = open.back();
@@ -136,27 +137,51 @@ Value ServedPart(json::Arena& arena, const Catalog& catalog, Value document) {
   return json::With(arena, document, "definitions", definitions.Build());
 }
 
-Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources, Value core,
+constexpr std::string_view kKinds = "x-kubernetes-group-version-kind";
+
+// The schemas that documents of custom resources refer to: those of the core group, but that
+// DeleteOptions are of all groups there that clients know of.
+base::Result<Value> SharedSchemas(const Catalog& catalog, json::Arena& arena, Value core,
+                                  std::string& text) {
+  constexpr std::string_view kOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+  constexpr std::string_view kOfServers[] = {"admission.k8s.io", "apiextensions.k8s.io",
+                                             "apiregistration.k8s.io", "imagepolicy.k8s.io"};
+  const Value all = TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text));
+  json::ArrayBuilder kinds(arena);
+  for (const Value& kind : all["definitions"][kOptions][kKinds].elements()) {
+    const bool is_of_servers = std::find(std::begin(kOfServers), std::end(kOfServers),
+                                         kind["group"].AsString()) != std::end(kOfServers);
+    if (!is_of_servers) kinds.Add(kind);
+  }
+  return json::SetPath(arena, core["components"]["schemas"], {kOptions, kKinds}, kinds.Build());
+}
+
+// `shared`: of all groups.
+Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resources, Value shared,
                const SchemaText& text) {
   CustomDocument made(arena, true);
   json::ObjectBuilder schemas(arena);
   json::ObjectBuilder paths(arena);
   for (const ResourceInfo* info : resources) {
     made.AddSchemas(*info, text(arena, *info), schemas);
-    made.AddPaths(*info, paths);
+    AddCustomPaths(arena, *info, paths);
   }
-  for (const std::string_view name :
-       {"ObjectMeta", "ListMeta", "OwnerReference", "Time", "ManagedFieldsEntry", "FieldsV1"}) {
-    const std::string full = base::StrCat("io.k8s.apimachinery.pkg.apis.meta.v1.", name);
-    const Value schema = core["components"]["schemas"][full];
-    if (!schema.is_null()) schemas.Set(arena.Copy(full), schema);
-  }
-  json::ObjectBuilder components(arena);
-  components.Set("schemas", schemas.Build());
   json::ObjectBuilder document(arena);
-  document.Set("openapi", "3.0.0").Set("info", core["info"]).Set("paths", paths.Build());
-  document.Set("components", components.Build());
-  return document.Build();
+  const Value info = json::ObjectBuilder(arena)
+                         .Set("title", "Kubernetes CRD Swagger")
+                         .Set("version", "v0.1.0")
+                         .Build();
+  document.Set("openapi", "3.0.0")
+      .Set("info", info)
+      .Set("paths", json::Sorted(arena, paths.Build()));
+  document.Set("schemas", schemas.Build());
+  for (const std::string_view name : NeededBy(document.Build(), shared)) {
+    if (shared.Has(name) && schemas.Find(name) == nullptr) schemas.Set(name, shared[name]);
+  }
+  document.Remove("schemas");
+  json::ObjectBuilder components(arena);
+  components.Set("schemas", json::Sorted(arena, schemas.Build()));
+  return document.Set("components", components.Build()).Build();
 }
 
 // `document` (null: there is none) with the legacy resources.
@@ -260,7 +285,11 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
     return json::ToString(WithInitializers(arena, catalog, document, true), Plain());
   };
   const auto custom = CustomOf(catalog, path);
-  if (!custom.empty()) return written(CustomV3(arena, custom, documents["api/v1"], schema_text));
+  std::string swagger;
+  if (!custom.empty()) {
+    const Value shared = TRY(SharedSchemas(catalog, arena, documents["api/v1"], swagger));
+    return written(CustomV3(arena, custom, shared, schema_text));
+  }
   const Value* document = documents.Find(path);
   if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
     return written(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "api/catalog/custom_paths.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace portcullis::api::catalog {
+namespace {
+
+using json::Value;
+using Names = std::span<const std::string_view>;
+
+constexpr std::string_view kMetaTypes = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+constexpr std::string_view kScale = "io.k8s.api.autoscaling.v1.Scale";
+
+constexpr std::string_view kMediaTypes[] = {"application/json", "application/yaml"};
+constexpr std::string_view kPatchTypes[] = {
+    "application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"};
+
+// Query parameters that are no strings.
+constexpr std::string_view kBooleans[] = {"allowWatchBookmarks",
+                                          "force",
+                                          "ignoreStoreReadErrorWithClusterBreakingPotential",
+                                          "orphanDependents",
+                                          "sendInitialEvents",
+                                          "watch"};
+constexpr std::string_view kIntegers[] = {"gracePeriodSeconds", "limit", "timeoutSeconds"};
+
+// What operations take besides `pretty`: the fields of their options.
+constexpr std::string_view kGetParameters[] = {"resourceVersion"};
+constexpr std::string_view kListParameters[] = {"allowWatchBookmarks",
+                                                "continue",
+                                                "fieldSelector",
+                                                "labelSelector",
+                                                "limit",
+                                                "resourceVersion",
+                                                "resourceVersionMatch",
+                                                "sendInitialEvents",
+                                                "shardSelector",
+                                                "timeoutSeconds",
+                                                "watch"};
+constexpr std::string_view kDeleteParameters[] = {
+    "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential",
+    "orphanDependents", "propagationPolicy"};
+constexpr std::string_view kWriteParameters[] = {"dryRun", "fieldManager", "fieldValidation"};
+constexpr std::string_view kPatchParameters[] = {"dryRun", "fieldManager", "fieldValidation",
+                                                 "force"};
+
+constexpr std::string_view kOk[] = {"200"};
+constexpr std::string_view kOkOrCreated[] = {"200", "201"};
+constexpr std::string_view kOkOrAccepted[] = {"200", "202"};
+constexpr std::string_view kOkCreatedOrAccepted[] = {"200", "201", "202"};
+
+enum class Content { kNone, kObject, kList, kStatus, kPatch, kDeleteOptions };
+
+struct Action {
+  std::string_view method;
+  std::string_view name;     // x-kubernetes-action
+  std::string_view verb;     // at the front of operation ids
+  std::string_view of = {};  // what stands before the kind there
+  Names parameters = {};
+  Content body = Content::kNone;
+  Content answer = Content::kObject;
+  Names codes = kOk;
+};
+constexpr Action kDelete = {.method = "delete",
+                            .name = "delete",
+                            .verb = "delete",
+                            .parameters = kDeleteParameters,
+                            .body = Content::kDeleteOptions,
+                            .answer = Content::kStatus,
+                            .codes = kOkOrAccepted};
+constexpr Action kDeleteCollection = {.method = "delete",
+                                      .name = "deletecollection",
+                                      .verb = "delete",
+                                      .of = "Collection",
+                                      .parameters = kListParameters,
+                                      .answer = Content::kStatus};
+constexpr Action kGet = {
+    .method = "get", .name = "get", .verb = "read", .parameters = kGetParameters};
+constexpr Action kList = {.method = "get",
+                          .name = "list",
+                          .verb = "list",
+                          .parameters = kListParameters,
+                          .answer = Content::kList};
+constexpr Action kPatch = {.method = "patch",
+                           .name = "patch",
+                           .verb = "patch",
+                           .parameters = kPatchParameters,
+                           .body = Content::kPatch};
+constexpr Action kPost = {.method = "post",
+                          .name = "post",
+                          .verb = "create",
+                          .parameters = kWriteParameters,
+                          .body = Content::kObject,
+                          .codes = kOkCreatedOrAccepted};
+constexpr Action kPut = {.method = "put",
+                         .name = "put",
+                         .verb = "replace",
+                         .parameters = kWriteParameters,
+                         .body = Content::kObject,
+                         .codes = kOkOrCreated};
+
+// Without what is no letter or digit, which makes the next letter a capital.
+std::string OperationName(std::string_view text, bool is_capital) {
+  std::string name;
+  for (const char& c : text) {
+    const bool is_digit = c >= '0' && c <= '9' && &c != text.data();
+    const bool is_letter = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && !is_digit) {
+      is_capital = true;
+      continue;
+    }
+    name += is_capital ? base::ToUpper(std::string_view(&c, 1)) : std::string(1, c);
+    is_capital = false;
+  }
+  return name;
+}
+
+// The paths of one resource.
+class Paths {
+ public:
+  Paths(json::Arena& arena, const ResourceInfo& info) : arena_(arena), info_(info) {
+    std::string_view group = info.resource.group;
+    constexpr std::string_view kOfKubernetes = ".k8s.io";
+    if (group.ends_with(kOfKubernetes)) group.remove_suffix(kOfKubernetes.size());
+    const std::string_view version = info.resource.version;
+    tag_ = base::StrCat(OperationName(group, false), "_", OperationName(version, false));
+    group_name_ = base::StrCat(OperationName(group, true), OperationName(version, true));
+  }
+
+  void Add(json::ObjectBuilder& paths) {
+    const std::string group =
+        base::StrCat("/apis/", info_.resource.group, "/", info_.resource.version, "/");
+    const std::string& plural = info_.resource.resource;
+    std::string root = group + plural;
+    if (info_.namespaced) {
+      paths.Set(arena_.Copy(root), Item({&kList, 1}, {}, "ForAllNamespaces"));
+      root = base::StrCat(group, "namespaces/{namespace}/", plural);
+    }
+    paths.Set(arena_.Copy(root), Item(std::array{kDeleteCollection, kList, kPost}, {}, ""));
+    root += "/{name}";
+    paths.Set(arena_.Copy(root), Item(std::array{kDelete, kGet, kPatch, kPut}, {"name"}, ""));
+    for (const std::string_view name : {"scale", "status"}) {
+      const bool has_it =
+          std::any_of(info_.subresources.begin(), info_.subresources.end(),
+                      [&](const SubresourceInfo& subresource) { return subresource.name == name; });
+      if (!has_it) continue;
+      subresource_ = name;
+      paths.Set(arena_.Copy(base::StrCat(root, "/", name)),
+                Item(std::array{kGet, kPatch, kPut}, {"name"}, OperationName(name, true)));
+    }
+  }
+
+ private:
+  // The operations of a path, in which `name` stands if one is given; `suffix` ends their ids.
+  Value Item(std::span<const Action> actions, std::vector<std::string_view> in_path,
+             std::string_view suffix) {
+    const bool is_of_all = suffix == "ForAllNamespaces";
+    if (info_.namespaced && !is_of_all) in_path.emplace_back("namespace");
+    std::string_view scope = info_.namespaced && !is_of_all ? "Namespaced" : "";
+    // Parameters of all operations are those of the path.
+    const Names shared = actions.size() == 1 ? actions.front().parameters : Names();
+    json::ObjectBuilder item(arena_);
+    for (const Action& action : actions) {
+      const std::string id =
+          base::StrCat(action.verb, group_name_, action.of, scope, info_.kind.kind, suffix);
+      item.Set(action.method, Operation(action, id, shared.empty() ? action.parameters : Names()));
+    }
+    std::vector<std::string_view> query(shared.begin(), shared.end());
+    query.emplace_back("pretty");
+    item.Set("parameters", Parameters(query, in_path));
+    return item.Build();
+  }
+
+  Value Operation(const Action& action, std::string_view id, Names parameters) {
+    json::ObjectBuilder operation(arena_);
+    operation.Set("operationId", id);
+    if (!parameters.empty()) operation.Set("parameters", Parameters(parameters, {}));
+    if (action.body != Content::kNone) {
+      json::ObjectBuilder body(arena_);
+      const bool is_patch = action.body == Content::kPatch;
+      body.Set("content", Schemas(action.body, is_patch ? Names(kPatchTypes) : kMediaTypes));
+      if (action.body != Content::kDeleteOptions) body.Set("required", true);
+      operation.Set("requestBody", body.Build());
+    }
+    json::ObjectBuilder responses(arena_);
+    const Value answer =
+        json::ObjectBuilder(arena_).Set("content", Schemas(action.answer, kMediaTypes)).Build();
+    for (const std::string_view code : action.codes) responses.Set(code, answer);
+    responses.Set("401", json::MakeObject(arena_, {}));
+    operation.Set("responses", responses.Build());
+    operation.Set("tags", json::ArrayBuilder(arena_).Add(std::string_view(tag_)).Build());
+    operation.Set("x-kubernetes-action", action.name);
+    operation.Set("x-kubernetes-group-version-kind", json::ObjectBuilder(arena_)
+                                                         .Set("group", info_.kind.group)
+                                                         .Set("kind", info_.kind.kind)
+                                                         .Set("version", info_.kind.version)
+                                                         .Build());
+    return operation.Build();
+  }
+
+  // In the order of their names.
+  Value Parameters(Names query, Names path) {
+    std::map<std::string_view, Value> made;
+    for (const std::string_view name : query) made.emplace(name, Parameter("query", name));
+    for (const std::string_view name : path) made.emplace(name, Parameter("path", name));
+    json::ArrayBuilder parameters(arena_);
+    for (const auto& [name, parameter] : made) parameters.Add(parameter);
+    return parameters.Build();
+  }
+
+  Value Parameter(std::string_view in, std::string_view name) {
+    const auto is_in = [&](Names names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    const std::string_view type = is_in(kBooleans)   ? "boolean"
+                                  : is_in(kIntegers) ? "integer"
+                                                     : "string";
+    json::ObjectBuilder parameter(arena_);
+    parameter.Set("in", in).Set("name", name);
+    if (in == "path") parameter.Set("required", true);
+    return parameter
+        .Set("schema",
+             json::ObjectBuilder(arena_).Set("type", type).Set("uniqueItems", true).Build())
+        .Build();
+  }
+
+  Value Schemas(Content content, Names types) {
+    const Value schema = json::ObjectBuilder(arena_)
+                             .Set("$ref", base::StrCat("#/components/schemas/", NameOf(content)))
+                             .Build();
+    const Value of_type = json::ObjectBuilder(arena_).Set("schema", schema).Build();
+    json::ObjectBuilder by_type(arena_);
+    for (const std::string_view type : types) by_type.Set(type, of_type);
+    return by_type.Build();
+  }
+
+  std::string NameOf(Content content) const {
+    const GroupVersionKind& kind = info_.kind;
+    switch (content) {
+      case Content::kList:
+        return CustomDefinitionName({kind.group, kind.version, info_.list_kind});
+      case Content::kStatus:
+        return base::StrCat(kMetaTypes, "Status");
+      case Content::kPatch:
+        return base::StrCat(kMetaTypes, "Patch");
+      case Content::kDeleteOptions:
+        return base::StrCat(kMetaTypes, "DeleteOptions");
+      default:
+        return subresource_ == "scale" ? std::string(kScale) : CustomDefinitionName(kind);
+    }
+  }
+
+  json::Arena& arena_;
+  const ResourceInfo& info_;
+  std::string tag_;
+  std::string group_name_;
+  std::string_view subresource_;
+};
+
+}  // namespace
+
+std::string CustomDefinitionName(const GroupVersionKind& kind) {
+  auto parts = base::Split(kind.group, '.');
+  std::reverse(parts.begin(), parts.end());
+  return base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
+}
+
+void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, json::ObjectBuilder& paths) {
+  Paths(arena, info).Add(paths);
+}
+
+}  // namespace portcullis::api::catalog
