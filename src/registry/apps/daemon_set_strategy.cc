@@ -58,8 +58,7 @@ void CheckDaemonSet(const Context& ctx, json::Value object, json::Value old, Fie
   const auto parsed = api::LabelSelector::FromJson(selector);
   const json::Value labels = spec["template"]["metadata"]["labels"];
   if (parsed.ok() && !parsed->Matches(labels)) {
-    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
-                                  "`selector` does not match template `labels`"));
+    errors.push_back(TemplateDoesNotMatch(ctx, spec));
   }
   if (!selector.is_null() && selector["matchLabels"].empty() &&
       selector["matchExpressions"].empty()) {

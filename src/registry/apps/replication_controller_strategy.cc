@@ -26,8 +26,7 @@ void CheckReplicationController(const Context& ctx, json::Value object, json::Va
   }
   const json::Value labels = spec["template"]["metadata"]["labels"];
   if (!api::LabelSelector::FromSet(spec["selector"]).Matches(labels)) {
-    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
-                                  "`selector` does not match template `labels`"));
+    errors.push_back(TemplateDoesNotMatch(ctx, spec));
   }
   ValidatePodTemplate(ctx, spec["template"], old["spec"]["template"], path.Child("template"),
                       errors);

@@ -70,7 +70,7 @@ enum class Templates : std::uint8_t { kChecked, kSkipped };
 // What is wrong with the template, some of it told twice.
 void CheckStatefulTemplate(const Context& ctx, json::Value spec, json::Value old,
                            Templates templates, FieldErrors& errors) {
-  if (!CheckTemplateMatches(spec, "", errors)) return;
+  if (!CheckTemplateMatches(ctx, spec, "", errors)) return;
   const FieldPath path("spec", "template");
   const json::Value pod_template = WithClaims(ctx.arena, spec);
   if (templates == Templates::kChecked) {

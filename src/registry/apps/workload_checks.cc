@@ -36,7 +36,16 @@ void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
                  errors);
 }
 
-bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors) {
+api::FieldError TemplateDoesNotMatch(const Context& ctx, json::Value spec) {
+  json::Value labels = spec["template"]["metadata"]["labels"];
+  // An empty map that was sent is quoted as one, though decoding has dropped it.
+  if (labels.is_null()) labels = ctx.sent["spec"]["template"]["metadata"]["labels"];
+  return api::Invalid(FieldPath("spec", "template", "metadata", "labels"), labels,
+                      "`selector` does not match template `labels`");
+}
+
+bool CheckTemplateMatches(const Context& ctx, json::Value spec, std::string_view unreadable,
+                          FieldErrors& errors) {
   const auto selector = api::LabelSelector::FromJson(spec["selector"]);
   if (!selector.ok()) {
     errors.push_back(api::Invalid(FieldPath("spec", "selector"), spec["selector"], unreadable));
@@ -44,8 +53,7 @@ bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldEr
   }
   const json::Value labels = spec["template"]["metadata"]["labels"];
   if (!selector->is_everything() && !selector->Matches(labels)) {
-    errors.push_back(api::Invalid(FieldPath("spec", "template", "metadata", "labels"), labels,
-                                  "`selector` does not match template `labels`"));
+    errors.push_back(TemplateDoesNotMatch(ctx, spec));
   }
   return true;
 }
@@ -65,7 +73,7 @@ void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldE
 
 void CheckReplicaTemplate(const Context& ctx, json::Value spec, json::Value old,
                           FieldErrors& errors) {
-  if (!CheckTemplateMatches(spec, "invalid label selector", errors)) return;
+  if (!CheckTemplateMatches(ctx, spec, "invalid label selector", errors)) return;
   ValidatePodTemplate(ctx, spec["template"], old["template"], FieldPath("spec", "template"),
                       errors);
   CheckAlwaysRestarts(spec["template"], "ReplicaSet", errors);

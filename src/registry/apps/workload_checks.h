@@ -20,7 +20,10 @@ void CheckSelectorStays(const Context& ctx, json::Value object, json::Value old,
                         FieldErrors& errors);
 // The labels of spec.template match spec.selector; an absent selector matches nothing. False, with
 // the text `unreadable`, if the selector cannot be read.
-bool CheckTemplateMatches(json::Value spec, std::string_view unreadable, FieldErrors& errors);
+bool CheckTemplateMatches(const Context& ctx, json::Value spec, std::string_view unreadable,
+                          FieldErrors& errors);
+// The error of labels of spec.template that spec.selector does not match.
+api::FieldError TemplateDoesNotMatch(const Context& ctx, json::Value spec);
 // restartPolicy is Always, and there is no activeDeadlineSeconds.
 void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldErrors& errors);
 // The template of a ReplicaSet or a Deployment. `old` is the spec that an update replaces.

@@ -5,6 +5,7 @@
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "json/sorted.h"
+#include "registry/apps/workload_checks.h"
 #include "registry/batch/job_spec.h"
 #include "registry/batch/job_status.h"
 #include "registry/kind_table.h"
@@ -66,8 +67,7 @@ void CheckJobWithSelector(const Context& ctx, json::Value spec, json::Value old,
   const auto selector = api::LabelSelector::FromJson(spec["selector"]);
   const json::Value labels = spec["template"]["metadata"]["labels"];
   if (selector.ok() && !selector->Matches(labels)) {
-    errors.push_back(api::Invalid(path.Child("template", "metadata", "labels"), labels,
-                                  "`selector` does not match template `labels`"));
+    errors.push_back(TemplateDoesNotMatch(ctx, spec));
   }
 }
 
