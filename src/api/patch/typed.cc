@@ -287,7 +287,7 @@ class NewFields {
   void AddChanged(json::ObjectBuilder& out, const PathElement& step, const Schema* schema,
                   const Value& before, const Value& value, const Value& sent,
                   const Excluded& excluded) {
-    if (excluded.IsReset(step)) return;
+    if (excluded.IsReset(step)) return Skip(schema, value);
     const Shape shape = ShapeOf(schema, value.is_null() ? before : value);
     const bool is_leaf = shape == Shape::kLeaf || (before.empty() && value.empty());
     Value below;
@@ -356,11 +356,14 @@ class NewFields {
 
   void AddUnlessExcluded(json::ObjectBuilder& out, bool member, const PathElement& step,
                          const Schema* schema, const Value& value, const Excluded& excluded) {
-    if (excluded.IsReset(step)) return;
+    if (excluded.IsReset(step)) return Skip(schema, value);
     const bool owned = !excluded.IsStripped(step);
     const Value below = Below(schema, value, owned, excluded.Below(step));
     if (owned || !below.empty()) Add(out, member, FieldKey(arena_, step.kind, step.text), below);
   }
+
+  // What is reset is not owned, but an element without a name in it counts as anywhere.
+  void Skip(const Schema* schema, const Value& value) { (void)Below(schema, value, true, {}); }
 
   void Add(json::ObjectBuilder& out, bool member, std::string_view key, Value below) {
     if (out.empty() && member) out.Add(".", json::MakeObject(arena_, {}));
