@@ -43,10 +43,11 @@ base::Result<json::Value> WithoutDuplicates(Operation& op, const api::GroupVersi
                                             json::Value input,
                                             std::vector<std::string>& strict_errors);
 
-// Why an object that says it is of another kind than `expected`, one that is built in, cannot be
-// taken for one.
-base::Status CheckConvertible(const Operation& op, const api::GroupVersionKind& expected,
-                              json::Value object);
+// As what an object of a built-in kind is read that is to be of the kind `expected`: what it says it
+// is, in whatever version of its kind. Errors: it cannot be taken for one of `expected`.
+base::Result<api::GroupVersionKind> ReadableKind(const Operation& op,
+                                                 const api::GroupVersionKind& expected,
+                                                 json::Value object);
 
 // What strict reading has against YAML text: "" or an error of several lines, which become as many
 // warnings.

@@ -186,8 +186,8 @@ base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
 
 }  // namespace
 
-base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expected,
-                              json::Value object) {
+base::Result<GroupVersionKind> ReadableKind(const Operation& op, const GroupVersionKind& expected,
+                                            json::Value object) {
   GroupVersionKind claimed = expected;
   if (const auto text = object["apiVersion"].AsString(); !text.empty()) {
     const auto version = TRY(api::ParseGroupVersion(text));
@@ -195,11 +195,12 @@ base::Status CheckConvertible(const Operation& op, const GroupVersionKind& expec
     claimed.version = version.version;
   }
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
-  if (claimed == expected) return base::OkStatus();
+  if (claimed == expected) return claimed;
   if (!IsRegistered(op, claimed, expected) && !IsBygone(claimed))
     return base::BadRequest(NoKind(claimed, expected));
   if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
-    return base::OkStatus();
+    // Types that are not known here are those of the expected version.
+    return op.catalog->FindSchema(claimed) != nullptr ? claimed : expected;
   }
   return base::BadRequest(NoConversion(claimed, expected));
 }

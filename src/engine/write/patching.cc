@@ -181,6 +181,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
                           why);
   };
   json::Value object = patched.object;
+  api::GroupVersionKind kind = target.kind;  // in whose types it is read
   if (custom && object["kind"].AsString().empty()) {
     return does_not_fit(base::BadRequest(
         base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
@@ -206,8 +207,9 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
   if (!custom) {
     // What was merged by its Go type stays of that type, whatever it says.
     if (!patched.strategic) {
-      const base::Status fits = CheckConvertible(op, target.kind, object);
-      if (!fits.ok()) return does_not_fit(fits);
+      const auto readable = ReadableKind(op, target.kind, object);
+      if (!readable.ok()) return does_not_fit(readable.status());
+      kind = *readable;
     }
     if (patched.strategic) {
       // What was merged as a map is not read from JSON.
@@ -215,11 +217,10 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
       if (!converted.ok()) return does_not_fit(converted.status());
       object = *converted;
     }
-    object = json::With(op.arena, object, "kind", json::String(op.arena, target.kind.kind));
-    object =
-        json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(target.kind)));
+    object = json::With(op.arena, object, "kind", json::String(op.arena, kind.kind));
+    object = json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(kind)));
   }
-  auto canonical = Canonical(op, target.kind, object, validation, patched.strict_errors);
+  auto canonical = Canonical(op, kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
   if (custom && !is_text) {
     // An apply to a custom resource merges what is not decoded: its nulls stay for the validation to see.
@@ -228,7 +229,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
   if (!patched.range_error.empty() && json::HasInfinity(*canonical)) {
     return does_not_fit(base::BadRequest(patched.range_error));
   }
-  const auto internal = api::ThroughInternal(op.arena, *canonical, target.kind);
+  const auto internal = api::ThroughInternal(op.arena, *canonical, kind);
   if (!internal.ok()) {
     // Texts are decoded as bodies are; what was merged as a map is converted.
     return is_text ? does_not_fit(internal.status())
@@ -237,9 +238,11 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
   admission::Trace* const trace = op.recorder.trace();
   if (trace != nullptr) trace->Stage("decode", "client", *internal);
   const json::Value defaulted =
-      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, target.kind, *internal));
+      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, *internal));
   if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
-  return defaulted;
+  if (kind == target.kind) return defaulted;
+  const json::Value converted = TRY(api::Convert(op.arena, defaulted, target.kind));
+  return Recanonicalize(*op.catalog, op.arena, target.kind, converted);
 }
 
 // The value of an operation is read into a Go value; what no field takes is not looked at.
