@@ -29,7 +29,9 @@ constexpr std::string_view kCronTab = R"({"apiVersion":"apiextensions.k8s.io/v1"
       {"name":"v1","served":true,"storage":true,
        "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas",
          "statusReplicasPath":".status.replicas"}},
-       "additionalPrinterColumns":[{"name":"Spec","type":"string","jsonPath":".spec.cronSpec"}],
+       "additionalPrinterColumns":[{"name":"Spec","type":"string","jsonPath":".spec.cronSpec"},
+         {"name":"Bad","type":"string","jsonPath":".spec["},
+         {"name":"Last","type":"string","jsonPath":".spec.free"}],
        "schema":{"openAPIV3Schema":{"type":"object","description":"gone","properties":{
          "spec":{"type":"object","properties":{
            "cronSpec":{"type":"string","pattern":"^x"},
@@ -295,7 +297,7 @@ TEST_F(CatalogTest, AddsCustomResources) {
   ASSERT_NE(crontabs, nullptr);
   EXPECT_EQ(builtin_->Find("stable.example.com", "v1", "crontabs"), nullptr);
   EXPECT_TRUE(crontabs->custom);
-  EXPECT_EQ(crontabs->columns.size(), 2U);
+  EXPECT_EQ(crontabs->columns.size(), 2U);  // those before the one that cannot be read
   EXPECT_EQ(crontabs->scale->spec_replicas, ".spec.replicas");
   EXPECT_EQ(catalog_->groups().back().name, "stable.example.com");
   EXPECT_EQ(catalog_->Find("stable.example.com", "v1alpha1", "crontabs"), nullptr);

@@ -6,6 +6,7 @@
 
 #include "api/catalog/catalog.h"
 #include "api/conversion/custom_converter.h"
+#include "api/json_path.h"
 #include "api/schema/structural.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -82,6 +83,8 @@ std::vector<ColumnInfo> ColumnsOf(Value version) {
   }
   for (const Value& column : extra.elements()) {
     const std::string_view path = column["jsonPath"].AsString();
+    // Kubernetes gives up at the first one that it cannot read.
+    if (!ParseJsonPath(path).ok()) break;
     const std::string_view given = column["description"].AsString();
     ColumnInfo& added = columns.emplace_back();
     added.name = column["name"].AsString();

@@ -49,8 +49,10 @@ json::Value CustomCell(CellWriter& writer, const api::catalog::ColumnInfo& colum
   if (column.type == "number" && value.is_number()) return value;
   if (column.type == "boolean" && value.is_bool()) return value;
   if (column.type == "date" && value.is_string()) {
+    const std::string_view text = value.AsString();
+    if (text.empty() || text == "null") return json::Value::StringView("<unknown>");
     std::int64_t seconds = 0;
-    if (!SecondsSince(value.AsString(), writer.now, seconds)) {
+    if (!SecondsSince(text, writer.now, seconds)) {
       return json::Value::StringView("<invalid>");
     }
     return json::String(writer.arena, HumanDuration(seconds));

@@ -64,6 +64,21 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
   }
 }
 
+TEST(Table, ATimeThatIsEmptyIsUnknown) {
+  json::Arena arena;
+  api::catalog::ResourceInfo info;
+  info.custom = true;
+  info.columns.push_back({"When", "date", "", "", 0, ".when"});
+  const std::pair<std::string_view, std::string_view> rows[] = {{R"({"when":""})", "<unknown>"},
+                                                                {R"({"when":"null"})", "<unknown>"},
+                                                                {R"({"when":"x"})", "<invalid>"}};
+  for (const auto& [object, expected] : rows) {
+    const json::Value row =
+        Row(arena, info, *json::Parse(arena, object), IncludeObject::kNone, base::WallTime(), "v1");
+    EXPECT_EQ(row["cells"][std::size_t{0}].AsString(), expected) << object;
+  }
+}
+
 TEST(Table, APodIsSummedUp) {
   json::Arena arena;
   const json::Value pod = *json::Parse(arena, R"({"metadata":{"name":"p",
