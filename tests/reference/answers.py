@@ -29,7 +29,7 @@ ADDRESS = re.compile(r'(?<=")(?:127\.96|10\.96|10\.0)\.\d+\.\d+(?=\\?")')
 DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","items":\[\{"key":"service-ca\.crt","path":"service-ca\.crt"\}\]\}\}')
 # Where it was built from the vendored tree, its registries tell their files otherwise.
 SCHEME = re.compile(r"k8s\.io/(?:kubernetes|apimachinery)/(?=pkg/(?:api/legacyscheme|apis/meta/internalversion)/)|"
-                    r"k8s\.io/(?:apiextensions-apiserver|kube-aggregator)/(?=pkg/apiserver/(?:apiserver\.go|scheme/scheme\.go):)|"
+                    r"k8s\.io/(?:apiextensions-apiserver|kube-aggregator)/(?=pkg/apiserver/(?:apiserver\.go|customresource_handler\.go|scheme/scheme\.go):)|"
                     r"(?:k8s\.io/apiserver/)?pkg/util/webhook/client\.go:\d+")
 WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")

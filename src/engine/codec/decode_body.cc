@@ -124,6 +124,25 @@ std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& t
                       ".", to.kind, "): unknown conversion");
 }
 
+// Scales of custom resources have a scheme of their own, in which there are versions of Scale and
+// nothing that converts them.
+bool IsCustomScale(const Operation& op, const GroupVersionKind& kind) {
+  return op.resource->custom && kind == GroupVersionKind{"autoscaling", "v1", "Scale"};
+}
+
+base::Status OtherScale(const GroupVersionKind& claimed) {
+  static constexpr std::string_view kVersions[] = {"apps/v1beta1", "apps/v1beta2",
+                                                   "extensions/v1beta1"};
+  const std::string version = claimed.group_version().ToString();
+  if (claimed.kind == "Scale" && Contains(kVersions, version)) {
+    return base::BadRequest(
+        base::StrCat("converting (", claimed.version, ".Scale) to (v1.Scale): unknown conversion"));
+  }
+  return base::BadRequest(base::StrCat("no kind ", base::GoQuote(claimed.kind),
+                                       " is registered for version ", base::GoQuote(version),
+                                       " in scheme \"k8s.io/client-go/scale/util.go:146\""));
+}
+
 // The oldest clients evict by it; nothing else of its version is left.
 bool IsEviction(const GroupVersionKind& claimed, const GroupVersionKind& expected) {
   return expected == GroupVersionKind{"policy", "v1", "Eviction"} &&
@@ -196,6 +215,7 @@ base::Result<GroupVersionKind> ReadableKind(const Operation& op, const GroupVers
   }
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
   if (claimed == expected) return claimed;
+  if (IsCustomScale(op, expected)) return OtherScale(claimed);
   if (!IsRegistered(op, claimed, expected) && !IsBygone(claimed))
     return base::BadRequest(NoKind(claimed, expected));
   if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
@@ -311,9 +331,7 @@ base::Status ReportDuplicates(Operation& op, const Body& body, FieldValidation v
   return base::OkStatus();
 }
 
-}  // namespace
-
-base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind,
+base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind,
                                      std::string_view bytes, MediaType type,
                                      FieldValidation validation) {
   const auto body = ReadBody(op.arena, *op.catalog, bytes, type, kind);
@@ -345,6 +363,21 @@ base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind
   const json::Value defaulted = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, decoded));
   if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
   return defaulted;
+}
+
+}  // namespace
+
+base::Result<json::Value> DecodeBody(Operation& op, const GroupVersionKind& kind,
+                                     std::string_view bytes, MediaType type,
+                                     FieldValidation validation) {
+  auto decoded = DecodeKind(op, kind, bytes, type, validation);
+  // Whatever is wrong: Kubernetes fails to name the type that it expects.
+  if (!decoded.ok() && IsCustomScale(op, kind)) {
+    return base::BadRequest(
+        "no kind is registered for the type v1.Scale in scheme "
+        "\"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781\"");
+  }
+  return decoded;
 }
 
 base::Result<json::Value> DecodeInput(Operation& op, const Input& input) {
