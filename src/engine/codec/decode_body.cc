@@ -158,19 +158,38 @@ std::string WithoutKind(std::string_view body) {
   return base::StrCat("Object 'Kind' is missing in '", body, "'");
 }
 
-// A custom resource is any object that has a kind and the version: of what kind it is its
-// validation finds out.
+// A custom resource is any object that has a kind and, once it is decoded, the version: of what kind
+// it is its validation finds out.
 base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value object,
                              std::string_view body, FieldValidation validation) {
-  if (object["kind"].AsString().empty()) {
-    if (validation == FieldValidation::kIgnore) {
-      return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
-    }
-    return Unrecognized(expected, WithoutKind(body), body);
+  if (!object["kind"].AsString().empty()) return base::OkStatus();
+  if (validation == FieldValidation::kIgnore) {
+    return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
   }
+  return Unrecognized(expected, WithoutKind(body), body);
+}
+
+base::Status CheckCustomVersion(const GroupVersionKind& expected, json::Value object) {
   const api::GroupVersion version = TRY(api::ParseGroupVersion(object["apiVersion"].AsString()));
   if (version == expected.group_version()) return base::OkStatus();
   return OtherVersion({version.group, version.version, expected.kind}, expected);
+}
+
+// Custom resources are pruned by the schema of the version that they claim, which is `own` for that
+// of the endpoint; null if they are not pruned at all.
+const api::schema::Schema* ClaimedSchema(const Operation& op, const GroupVersionKind& kind,
+                                         json::Value object, const api::schema::Schema* own) {
+  // Of a version that there is not, nothing is known.
+  static const api::schema::Schema kUnknown = [] {
+    api::schema::Schema schema;
+    schema.kind = api::schema::Kind::kStruct;
+    return schema;
+  }();
+  const auto version = api::ParseGroupVersion(object["apiVersion"].AsString());
+  if (!version.ok() || version->group != kind.group) return nullptr;
+  if (version->version == kind.version) return own;
+  const ResourceInfo* other = op.catalog->FindKind({kind.group, version->version, kind.kind});
+  return other != nullptr ? other->schema : &kUnknown;
 }
 
 // What a body claims to be, or is taken for where it does not say so.
@@ -251,6 +270,7 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
   if (custom && object["kind"].AsString() != kind.kind) return object;
+  if (custom) schema = ClaimedSchema(op, kind, object, schema);
   const json::Value managers = object["metadata"]["managedFields"];
   if (kind == op.resource->kind) op.sent = custom ? json::Value() : object;
   if (schema != nullptr && custom) {
@@ -308,7 +328,7 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   json::Value object = body.value;
   if (body.repeats_keys) object = TRY(WithoutDuplicates(op, kind, object, strict_errors));
   if (!object.is_object()) object = json::MakeObject(op.arena, {});
-  object = WithTypeMeta(op.arena, object, kind);
+  if (!IsCustomKind(op, kind)) object = WithTypeMeta(op.arena, object, kind);
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
   object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
@@ -350,6 +370,7 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
     if (object["kind"].AsString() != kind.kind) {
       const base::Status status = ReportDuplicates(op, *body, validation);
       if (!status.ok()) return failed(status.message());
+      TRY(CheckCustomVersion(kind, object));
       return object;
     }
   } else {
@@ -357,6 +378,7 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
   }
   const auto object = DecodeContent(op, kind, bytes, type, *body, validation);
   if (!object.ok()) return failed(object.status().message());
+  if (IsCustomKind(op, kind)) TRY(CheckCustomVersion(kind, *object));
   const json::Value decoded = WithTypeMeta(op.arena, *object, kind);
   admission::Trace* const trace = op.recorder.trace();
   if (trace != nullptr) trace->Decoded(decoded);
