@@ -106,17 +106,20 @@ void PriorityClass(CellWriter& writer, json::Value object) {
       .Text(object["preemptionPolicy"].AsString());
 }
 
-bool IsDefaultClass(json::Value object, std::string_view annotation) {
-  return object["metadata"]["annotations"][annotation].AsString() == "true";
+// The name of a class, which is marked if one of the annotations makes it the default.
+std::string ClassName(json::Value object, std::initializer_list<std::string_view> annotations) {
+  const std::string_view name = object["metadata"]["name"].AsString();
+  const bool is_default =
+      std::any_of(annotations.begin(), annotations.end(), [&](std::string_view annotation) {
+        return object["metadata"]["annotations"][annotation].AsString() == "true";
+      });
+  return base::StrCat(name, is_default ? " (default)" : "");
 }
 
 void StorageClass(CellWriter& writer, json::Value object) {
-  std::string name(object["metadata"]["name"].AsString());
-  if (IsDefaultClass(object, "storageclass.kubernetes.io/is-default-class") ||
-      IsDefaultClass(object, "storageclass.beta.kubernetes.io/is-default-class")) {
-    name += " (default)";
-  }
-  writer.Text(name)
+  writer
+      .Text(ClassName(object, {"storageclass.kubernetes.io/is-default-class",
+                               "storageclass.beta.kubernetes.io/is-default-class"}))
       .Text(object["provisioner"].AsString())
       .Text(object["reclaimPolicy"].AsString("Delete"))  // empty if it was set so
       .Text(object["volumeBindingMode"].AsString("Immediate"))
@@ -133,7 +136,10 @@ void IngressClass(CellWriter& writer, json::Value object) {
     if (!group.empty()) text += base::StrCat(".", group);
     text += base::StrCat("/", parameters["name"].AsString());
   }
-  writer.Name(object).Text(object["spec"]["controller"].AsString()).Text(text).Age(object);
+  writer.Text(ClassName(object, {"ingressclass.kubernetes.io/is-default-class"}))
+      .Text(object["spec"]["controller"].AsString())
+      .Text(text)
+      .Age(object);
 }
 
 // At most three hosts; how many more is counted in rules, also those of any host.

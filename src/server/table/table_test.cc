@@ -161,6 +161,10 @@ TEST(Table, CellsTellAnEmptyValueFromNone) {
   EXPECT_EQ(Cells("storage.k8s.io", "storageclasses",
                   R"({"metadata":{"name":"a"},"provisioner":"p","reclaimPolicy":""})"),
             "a|p||Immediate|false|<unknown>|");
+  EXPECT_EQ(Cells("networking.k8s.io", "ingressclasses",
+                  R"({"metadata":{"name":"a","annotations":{
+                      "ingressclass.kubernetes.io/is-default-class":"true"}}})"),
+            "a (default)||<none>|<unknown>|");
   EXPECT_EQ(Cells("storage.k8s.io", "csidrivers",
                   R"({"metadata":{"name":"a"},"spec":{"tokenRequests":[{"audience":""}]}})"),
             "a|true|false|false||false|<none>|<unknown>|");
