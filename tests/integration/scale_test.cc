@@ -116,13 +116,30 @@ TEST(Scale, CustomResourcesKeepReplicasWhereTheirDefinitionSays) {
   const Answer refused = server.Patch(As(scale, "scaler"), kApply, Scale("f", 4));
   EXPECT_EQ(refused.message(),
             "Apply failed with 1 conflict: conflict with \"owner\": .spec.replicas");
-  ASSERT_EQ(server.Patch(As(scale, "scaler", "&force=true"), kApply, Scale("f", 4)).status, 200);
+  ASSERT_EQ(server.Put(As(scale, "scaler"), Scale("f", 4)).status, 200);
 
-  EXPECT_THAT(Owners(server.Get(kFleet), kPath), ElementsAre("scaler Apply scale"));
+  EXPECT_THAT(Owners(server.Get(kFleet), kPath), ElementsAre("scaler Update scale"));
   const Answer again = server.Patch(As(kFleet, "owner"), kApply, kFleetBody);
   EXPECT_EQ(again.message(),
-            "Apply failed with 1 conflict: conflict with \"scaler\" with subresource \"scale\": "
-            ".spec.size.ships");
+            "Apply failed with 1 conflict: conflict with \"scaler\" with subresource \"scale\" "
+            "using example.com/v1: .spec.size.ships");
+}
+
+TEST(Scale, OfCustomResourcesIsNeitherAppliedNorMergedByItsType) {
+  TestServer server;
+  ASSERT_EQ(server.Post(kDefinitions, kFleetDefinition).status, 201);
+  const std::string scale = base::StrCat(kFleet, "/scale");
+  ASSERT_EQ(server.Patch(As(kFleet, "owner"), kApply, kFleetBody).status, 201);
+
+  const Answer applied = server.Patch(As(scale, "scaler", "&force=true"), kApply, Scale("f", 4));
+  const Answer merged =
+      server.Patch(scale, "application/strategic-merge-patch+json", R"({"spec":{"replicas":4}})");
+
+  EXPECT_EQ(applied.status, 500);
+  EXPECT_EQ(applied.message(),
+            "failed to convert new object (/f; autoscaling/v1, Kind=Scale) to proper version: "
+            "request to convert CR to an invalid group/version: autoscaling/v1");
+  EXPECT_EQ(merged.status, 415);
 }
 
 TEST(Scale, RefusesAnotherObjectOfTheName) {

@@ -434,15 +434,35 @@ bool HasManagedFields(Operation& op, const PatchTarget& target, json::Value conf
 }
 
 // The result of an apply does not fit into the Go type: Kubernetes has no kind of error for that.
-base::Status NotConverted(const PatchTarget& target, json::Value config, const base::Status& why) {
+base::Status NotConverted(const PatchTarget& target, json::Value config, std::string_view why) {
   const std::string_view version = config["apiVersion"].AsString();
   const std::string kind = base::StrCat(version.find('/') == std::string_view::npos ? "/" : "",
                                         version, ", Kind=", target.kind.kind);
   return {base::Reason::kUnknown,
           base::StrCat("failed to convert new object (", config["metadata"]["namespace"].AsString(),
                        "/", config["metadata"]["name"].AsString(), "; ", kind,
-                       ") to proper version: unable to convert unstructured object to ", kind, ": ",
-                       why.message())};
+                       ") to proper version: ", why)};
+}
+
+base::Status NotRestored(const PatchTarget& target, json::Value config, const base::Status& why) {
+  const std::string_view version = config["apiVersion"].AsString();
+  return NotConverted(target, config,
+                      base::StrCat("unable to convert unstructured object to ",
+                                   version.find('/') == std::string_view::npos ? "/" : "", version,
+                                   ", Kind=", target.kind.kind, ": ", why.message()));
+}
+
+// The scale of a custom resource cannot be applied: what converts its managers knows no Scale.
+constexpr std::string_view kNoScale =
+    "request to convert CR to an invalid group/version: autoscaling/v1";
+
+base::Status CheckScaleManagers(json::Value live) {
+  if (!live["metadata"]["managedFields"].empty()) return base::OkStatus();
+  return {
+      base::Reason::kUnknown,
+      base::StrCat("failed to create manager for existing fields: failed to convert live object "
+                   "(/; autoscaling/v1, Kind=Scale) to proper version: ",
+                   kNoScale)};
 }
 
 base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
@@ -467,8 +487,10 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const bool strict = options.validation == FieldValidation::kStrict;
   const bool force = options.force.value_or(false);
   const std::string manager = options.field_manager;
-  return Transform([&op, target, config, force, manager, yaml_error,
-                    strict](json::Value live) -> base::Result<json::Value> {
+  const bool is_custom_scale = op.resource->custom && target.kind != op.resource->kind;
+  return Transform([&op, target, config, force, manager, yaml_error, strict,
+                    is_custom_scale](json::Value live) -> base::Result<json::Value> {
+    if (is_custom_scale) TRY(CheckScaleManagers(live));
     const FieldWriter by(op, manager, target.kind);
     const json::Value applied =
         TRY(api::patch::Apply(op.arena, *target.schema, live, config, by.writer(),
@@ -478,6 +500,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
           base::StrCat("error strict decoding YAML: error converting YAML to JSON: ", yaml_error));
     }
     WarnOfYaml(op, yaml_error);
+    if (is_custom_scale) return NotConverted(target, config, kNoScale);
     Patched patched{.object = applied};
     if (!op.resource->custom) {
       // With the managedFields of the configuration, which then give way to those of the server.
@@ -487,7 +510,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
         whole = json::SetPath(op.arena, whole, {"metadata", "managedFields"}, given);
       }
       const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, whole);
-      if (!converted.ok()) return NotConverted(target, config, converted.status());
+      if (!converted.ok()) return NotRestored(target, config, converted.status());
       patched.object = *converted;
       if (!given.is_null()) {
         patched.object = json::SetPath(op.arena, *converted, {"metadata", "managedFields"},
@@ -512,7 +535,7 @@ PatchTarget PatchTargetOf(const Operation& op) {
     return {resource.kind, resource.schema, !resource.custom && resource.schema != nullptr};
   }
   const api::schema::Schema* schema = op.catalog->FindSchema(op.kind());
-  return {op.kind(), schema, schema != nullptr};
+  return {op.kind(), schema, !resource.custom && schema != nullptr};
 }
 
 namespace {
