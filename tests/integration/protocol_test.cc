@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "base/strings.h"
 #include "harness/test_server.h"
 
 namespace portcullis {
@@ -50,6 +51,19 @@ TEST(Protocol, TablesAndMetadataAreMadeOnDemand) {
   EXPECT_EQ(table["rows"][std::size_t{0}]["cells"][std::size_t{1}].AsInt(), 1);
   EXPECT_EQ(metadata["kind"].AsString(), "PartialObjectMetadataList");
   EXPECT_FALSE(metadata["items"][std::size_t{0}].Has("data"));
+}
+
+TEST(Protocol, AListOfMetadataWithoutItemsIsNull) {
+  TestServer server;
+  const std::string metadata = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+
+  for (const std::string_view form : {"application/json;", "application/yaml;"}) {
+    const Answer none = server.Call("GET", "/api/v1/namespaces/empty/configmaps", {},
+                                    {{"Accept", base::StrCat(form, metadata)}});
+    EXPECT_TRUE(none.body.ends_with("\"items\":null}\n") ||
+                none.body.find("\nitems: null\n") != std::string::npos)
+        << none.body;
+  }
 }
 
 TEST(Protocol, YamlGoesInAndOut) {

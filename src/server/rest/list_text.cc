@@ -47,16 +47,14 @@ void ListText::SplitFrame(json::Value frame) {
     return;
   }
   frame_ = json::ToString(frame, style_ == Style::kIndented ? Indented() : json::WriteOptions());
+  if (style_ == Style::kPlain) end_ = "\n";
+  if (objects_.empty()) return;
   // Within strings quotes are escaped: this is the name itself.
   const std::size_t name = frame_.rfind(base::StrCat("\"", items, "\":"));
   const std::size_t at = frame_.find(']', name);
-  end_ = frame_.substr(at);
+  end_.insert(0, frame_.substr(at));
+  if (style_ == Style::kIndented) end_.insert(0, "\n  ");
   frame_.resize(at);
-  if (style_ == Style::kPlain) {
-    end_ += '\n';
-  } else if (!objects_.empty()) {
-    end_.insert(0, "\n  ");
-  }
 }
 
 base::Result<bool> ListText::Append(std::string& out) {

@@ -35,8 +35,8 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
   return metadata.Build();
 }
 
-json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
-  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+base::Result<json::Value> TableOf(Call& call, json::Value object, json::Value metadata) {
+  const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   json::ArrayBuilder rows(call.arena);
   rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now(),
                       call.accepted.form_version));
@@ -44,13 +44,13 @@ json::Value TableOf(Call& call, json::Value object, json::Value metadata) {
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
 
-json::Value ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
-  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+base::Result<json::Value> ScaleTable(Call& call, json::Value scale, const ListMeta& meta) {
+  const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   json::ArrayBuilder rows(call.arena);
   rows.Add(table::ScaleRow(call.arena, *call.resource, scale, include, call.env.clock->Now(),
                            call.accepted.form_version));
   return table::Make(call.arena, call.accepted.form_version, ListMetadata(call.arena, meta),
-                     table::ScaleColumns(call.arena), rows.Build());
+                     table::ScaleColumns(call.arena, *call.resource), rows.Build());
 }
 
 // The stored bytes without kind and apiVersion, as items of a list of a built-in kind are written.
@@ -114,9 +114,10 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
       ListMeta meta;
       meta.resource_version = std::string(object["metadata"]["resourceVersion"].AsString());
       if (call.kind().kind == "Scale") {
-        return ValueReply(call, http_status, ScaleTable(call, object, meta));
+        return ValueReply(call, http_status, TRY(ScaleTable(call, object, meta)));
       }
-      return ValueReply(call, http_status, TableOf(call, object, ListMetadata(call.arena, meta)));
+      return ValueReply(call, http_status,
+                        TRY(TableOf(call, object, ListMetadata(call.arena, meta))));
     }
     case Form::kPartialObject:
       return ValueReply(
@@ -260,7 +261,7 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
                                const ListMeta& meta) {
   const json::Value metadata = ListMetadata(call.arena, meta);
   if (table::IsSorted(*call.resource)) objects = TRY(SortedByPrecedence(call, objects));
-  const auto include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   const base::WallTime now = call.env.clock->Now();
   return MadeReply(
       call,
@@ -279,6 +280,8 @@ base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,
     return WrongForm(call, "PartialObjectMetadata", "a list", "List");
   }
   if (call.accepted.form == Form::kTable) return TableReply(call, std::move(objects), meta);
+  // Go's list of no items, which is null.
+  const json::Value items = objects.empty() ? json::Value() : json::MakeArray(call.arena, {});
   return MadeReply(
       call,
       json::MakeObject(
@@ -287,7 +290,7 @@ base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,
            {"apiVersion",
             json::String(call.arena, base::StrCat("meta.k8s.io/", call.accepted.form_version))},
            {"metadata", ListMetadata(call.arena, meta)},
-           {"items", json::MakeArray(call.arena, {})}}),
+           {"items", items}}),
       std::move(objects),
       [&resource = *call.resource, version = call.accepted.form_version](json::Arena& arena,
                                                                          json::Value object) {

@@ -42,7 +42,9 @@ VerbResult Watch(Call& call) {
   session->catalog = call.catalog;
   session->resource = call.resource;
   session->accepted = call.accepted;
-  session->include = table::ReadIncludeObject(call.info.query.Get("includeObject"));
+  if (call.accepted.form == Form::kTable) {
+    session->include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
+  }
   session->bookmarks = options.allow_bookmarks;
   const auto timeout = options.timeout_seconds && *options.timeout_seconds != 0
                            ? std::chrono::seconds(*options.timeout_seconds)

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <set>
 
+#include "api/field_error.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "json/writer.h"
@@ -112,10 +113,14 @@ json::Value RowOf(const CellWriter& writer, const api::catalog::ResourceInfo& re
 
 }  // namespace
 
-IncludeObject ReadIncludeObject(std::string_view text) {
+base::Result<IncludeObject> ReadIncludeObject(std::string_view text) {
   if (text == "None") return IncludeObject::kNone;
   if (text == "Object") return IncludeObject::kObject;
-  return IncludeObject::kMetadata;
+  if (text.empty() || text == "Metadata") return IncludeObject::kMetadata;
+  const api::FieldError error = api::Invalid(api::FieldPath("includeObject"), text,
+                                             "must be 'Metadata', 'Object', 'None', or empty");
+  return base::BadRequest(
+      base::StrCat("Unable to convert to Table as requested: ", error.ToString()));
 }
 
 json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource) {
@@ -152,15 +157,18 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
   return RowOf(writer, resource, object, include, version);
 }
 
-json::Value ScaleColumns(json::Arena& arena) {
-  constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
-      {"Name", "string"}, {"Desired", "integer"}, {"Available", "integer"}, {"Age", "string"}};
+json::Value ScaleColumns(json::Arena& arena, const api::catalog::ResourceInfo& resource) {
+  const std::pair<std::string_view, std::string_view> columns_of_scales[] = {
+      {"Name", "string"},
+      {"Desired", "integer"},
+      {"Available", "integer"},
+      {"Age", resource.custom ? "date" : "string"}};
   json::ArrayBuilder columns(arena);
-  for (const auto& [name, type] : kColumns) {
+  for (const auto& [name, type] : columns_of_scales) {
     columns.Add(json::ObjectBuilder(arena)
                     .Set("name", name)
                     .Set("type", type)
-                    .Set("format", "")
+                    .Set("format", resource.custom && name == "Name" ? "name" : "")
                     .Set("description", "")
                     .Set("priority", 0)
                     .Build());

@@ -10,14 +10,15 @@
 
 #include "api/catalog/catalog.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::server::table {
 
 enum class IncludeObject { kNone, kMetadata, kObject };
 
-// The value of ?includeObject=; an unknown one counts as Metadata.
-IncludeObject ReadIncludeObject(std::string_view text);
+// The value of ?includeObject=; a BadRequest if it is none of the three.
+base::Result<IncludeObject> ReadIncludeObject(std::string_view text);
 
 // {"name", "type", "format", "description", "priority"} for each column of the resource.
 json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceInfo& resource);
@@ -33,7 +34,7 @@ json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, 
                 IncludeObject include, base::WallTime now, std::string_view version);
 
 // The same of the Scale that a subresource answers, whatever it scales.
-json::Value ScaleColumns(json::Arena& arena);
+json::Value ScaleColumns(json::Arena& arena, const api::catalog::ResourceInfo& resource);
 json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resource,
                      json::Value scale, IncludeObject include, base::WallTime now,
                      std::string_view version);

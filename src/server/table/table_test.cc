@@ -64,6 +64,16 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
   }
 }
 
+TEST(Table, ObjectsAreIncludedByOneOfThreeNames) {
+  EXPECT_EQ(ReadIncludeObject("").value(), IncludeObject::kMetadata);
+  EXPECT_EQ(ReadIncludeObject("Metadata").value(), IncludeObject::kMetadata);
+  EXPECT_EQ(ReadIncludeObject("Object").value(), IncludeObject::kObject);
+  EXPECT_EQ(ReadIncludeObject("None").value(), IncludeObject::kNone);
+  EXPECT_EQ(ReadIncludeObject("none").status().message(),
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"none\": must "
+            "be 'Metadata', 'Object', 'None', or empty");
+}
+
 TEST(Table, ATimeThatIsEmptyIsUnknown) {
   json::Arena arena;
   api::catalog::ResourceInfo info;
