@@ -504,7 +504,7 @@ Entry UpdateBy(const Writer& writer) {
 std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, Value empty,
                               Value object, const Writer& writer) {
   const auto fields =
-      FieldsOfNew(arena, schema, empty, object, writer.sent, writer.reset, StrippedFields());
+      FieldsOfNew(arena, schema, empty, object, writer.sent, {writer.reset, &StrippedFields()});
   if (!fields) return std::nullopt;
   if (fields->empty() || !Fits(schema, object)) return object;
   const Value entry = EncodeEntry(arena, UpdateBy(writer), *fields);

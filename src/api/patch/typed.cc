@@ -7,7 +7,7 @@
 
 #include "api/patch/list_elements.h"
 #include "api/schema/sent_empties.h"
-#include "base/inline_vector.h"
+#include "json/sorted.h"
 
 namespace portcullis::api::patch {
 
@@ -233,38 +233,22 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
 
 // --- a new object ---
 
-// What is not owned at a place and below; null for nothing.
-struct Excluded {
-  const FieldSet* reset = nullptr;
-  const FieldSet* stripped = nullptr;
-
-  bool none() const { return reset == nullptr && stripped == nullptr; }
-  bool IsReset(const PathElement& step) const { return reset != nullptr && reset->Has(step); }
-  bool IsStripped(const PathElement& step) const {
-    return stripped != nullptr && stripped->Has(step);
-  }
-  Excluded Below(const PathElement& step) const {
-    return {reset == nullptr ? nullptr : reset->Below(step),
-            stripped == nullptr ? nullptr : stripped->Below(step)};
-  }
-};
-
 class NewFields {
  public:
   explicit NewFields(json::Arena& arena) : arena_(arena) {}
 
   // What has come below a map that `before` has, too.
   Value Since(const Schema* schema, const Value& before, const Value& value, const Value& sent,
-              const Excluded& excluded) {
+              const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
-    for (const json::Member* one : SortedByName(value)) {
+    for (const json::Member* one : json::MembersByName(value)) {
       const Value* old = before.Find(one->name());
       const PathElement step = PathElement::Field(one->name());
       const Schema* child = ChildSchema(schema, one->name());
       if (old == nullptr) {
-        AddUnlessExcluded(out, false, step, child, one->value, excluded);
+        AddOwned(out, false, step, child, one->value, not_owned);
       } else if (!old->IsSameAs(one->value)) {
-        AddChanged(out, step, child, *old, one->value, sent[one->name()], excluded);
+        AddChanged(out, step, child, {*old, one->value, sent[one->name()]}, not_owned);
       }
     }
     return out.Build();
@@ -273,35 +257,32 @@ class NewFields {
   bool complete() const { return complete_; }
 
  private:
-  using Members = base::InlineVector<const json::Member*, 32>;
-
-  static Members SortedByName(const Value& value) {
-    Members members;
-    for (const json::Member& one : value.members()) members.push_back(&one);
-    std::sort(members.data(), members.data() + members.size(),
-              [](const json::Member* a, const json::Member* b) { return a->name() < b->name(); });
-    return members;
-  }
+  // A place that was there before, with Compare()'s `sent`.
+  struct Change {
+    const Value& before;
+    const Value& value;
+    const Value& sent;
+  };
 
   // What is at a place that was there before: Comparer::CompareAt().
   void AddChanged(json::ObjectBuilder& out, const PathElement& step, const Schema* schema,
-                  const Value& before, const Value& value, const Value& sent,
-                  const Excluded& excluded) {
-    if (excluded.IsReset(step)) return Skip(schema, value);
+                  const Change& change, const NotOwned& not_owned) {
+    const auto& [before, value, sent] = change;
+    if (not_owned.IsReset(step)) return Skip(schema, value);
     const Shape shape = ShapeOf(schema, value.is_null() ? before : value);
     const bool is_leaf = shape == Shape::kLeaf || (before.empty() && value.empty());
     Value below;
     if (is_leaf) {
       if (before == value && !LosesEmpty(schema, sent, value)) return;
-      if (excluded.IsStripped(step)) return;
+      if (not_owned.IsStripped(step)) return;
       below = json::MakeObject(arena_, {});
     } else if (shape == Shape::kList) {
       complete_ = complete_ && before.empty();
-      below = BelowList(*schema, value, false, excluded.Below(step));
+      below = BelowList(*schema, value, false, not_owned.Below(step));
     } else {
       complete_ = complete_ && (before.is_object() || before.is_null()) &&
                   (value.is_object() || value.is_null());
-      below = Since(schema, before, value, sent, excluded.Below(step));
+      below = Since(schema, before, value, sent, not_owned.Below(step));
     }
     if (is_leaf || !below.empty()) {
       Add(out, false, FieldKey(arena_, step.kind, step.text), below);
@@ -309,35 +290,35 @@ class NewFields {
   }
 
   // What lies below a value that is new; `member`: the value itself is owned, too.
-  Value Below(const Schema* schema, const Value& value, bool member, const Excluded& excluded) {
+  Value Below(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
     if (value.empty()) return json::MakeObject(arena_, {});
     switch (ShapeOf(schema, value)) {
       case Shape::kLeaf:
         break;
       case Shape::kList:
-        return BelowList(*schema, value, member, excluded);
+        return BelowList(*schema, value, member, not_owned);
       case Shape::kMap:
-        return BelowMap(schema, value, member, excluded);
+        return BelowMap(schema, value, member, not_owned);
     }
     return json::MakeObject(arena_, {});
   }
 
-  Value BelowMap(const Schema* schema, const Value& value, bool member, const Excluded& excluded) {
+  Value BelowMap(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
-    for (const json::Member* one : SortedByName(value)) {
+    for (const json::Member* one : json::MembersByName(value)) {
       const Schema* child = ChildSchema(schema, one->name());
-      if (excluded.none()) {
+      if (not_owned.none()) {
         Add(out, member, FieldKey(arena_, PathElement::Kind::kField, one->name()),
             Below(child, one->value, true, {}));
       } else {
-        AddUnlessExcluded(out, member, PathElement::Field(one->name()), child, one->value,
-                          excluded);
+        AddOwned(out, member, PathElement::Field(one->name()), child, one->value, not_owned);
       }
     }
     return out.Build();
   }
 
-  Value BelowList(const Schema& schema, const Value& value, bool member, const Excluded& excluded) {
+  Value BelowList(const Schema& schema, const Value& value, bool member,
+                  const NotOwned& not_owned) {
     const Elements elements(schema, &value);
     complete_ = complete_ && !elements.nameless();
     std::vector<const Element*> sorted;
@@ -348,17 +329,17 @@ class NewFields {
     json::ObjectBuilder out(arena_);
     for (const Element* element : sorted) {
       const bool repeated = elements.Repeats(element->step) != nullptr;
-      AddUnlessExcluded(out, member, element->step, schema.element,
-                        repeated ? Value() : element->value, excluded);
+      AddOwned(out, member, element->step, schema.element, repeated ? Value() : element->value,
+               not_owned);
     }
     return out.Build();
   }
 
-  void AddUnlessExcluded(json::ObjectBuilder& out, bool member, const PathElement& step,
-                         const Schema* schema, const Value& value, const Excluded& excluded) {
-    if (excluded.IsReset(step)) return Skip(schema, value);
-    const bool owned = !excluded.IsStripped(step);
-    const Value below = Below(schema, value, owned, excluded.Below(step));
+  void AddOwned(json::ObjectBuilder& out, bool member, const PathElement& step,
+                const Schema* schema, const Value& value, const NotOwned& not_owned) {
+    if (not_owned.IsReset(step)) return Skip(schema, value);
+    const bool owned = !not_owned.IsStripped(step);
+    const Value below = Below(schema, value, owned, not_owned.Below(step));
     if (owned || !below.empty()) Add(out, member, FieldKey(arena_, step.kind, step.text), below);
   }
 
@@ -471,10 +452,9 @@ Comparison Compare(const Schema* schema, Value before, Value after, Value sent) 
 }
 
 std::optional<Value> FieldsOfNew(json::Arena& arena, const Schema& schema, Value empty,
-                                 Value object, Value sent, const FieldSet* reset,
-                                 const FieldSet& stripped) {
+                                 Value object, Value sent, const NotOwned& not_owned) {
   NewFields fields(arena);
-  const Value since = fields.Since(&schema, empty, object, sent, {reset, &stripped});
+  const Value since = fields.Since(&schema, empty, object, sent, not_owned);
   return fields.complete() ? std::optional(since) : std::nullopt;
 }
 

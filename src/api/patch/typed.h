@@ -49,13 +49,29 @@ struct Comparison {
 Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after,
                    json::Value sent = {});
 
-// FieldsV1 of a new object: what Compare() says is added or modified, without what `reset` (null for
-// nothing) prunes and `stripped` subtracts. `empty` is what the object was before, of which all lists
+// What a writer does not own at a place and below: what `reset` prunes and `stripped` subtracts; null for
+// nothing.
+struct NotOwned {
+  const FieldSet* reset = nullptr;
+  const FieldSet* stripped = nullptr;
+
+  bool none() const { return reset == nullptr && stripped == nullptr; }
+  bool IsReset(const PathElement& step) const { return reset != nullptr && reset->Has(step); }
+  bool IsStripped(const PathElement& step) const {
+    return stripped != nullptr && stripped->Has(step);
+  }
+  NotOwned Below(const PathElement& step) const {
+    return {reset == nullptr ? nullptr : reset->Below(step),
+            stripped == nullptr ? nullptr : stripped->Below(step)};
+  }
+};
+
+// FieldsV1 of a new object: what Compare() says is added or modified and is owned. `empty` is what the object was before, of which all lists
 // are empty. Without a FieldSet in between, as most writes are creates. Nothing if it takes one, or
 // for what is Comparison::nameless.
 std::optional<json::Value> FieldsOfNew(json::Arena& arena, const schema::Schema& schema,
                                        json::Value empty, json::Value object, json::Value sent,
-                                       const FieldSet* reset, const FieldSet& stripped);
+                                       const NotOwned& not_owned);
 
 // `live` with the fields of `applied` put over it.
 json::Value MergeTyped(json::Arena& arena, const schema::Schema* schema, json::Value live,
