@@ -154,6 +154,16 @@ class Executions : public ::testing::Test {
 constexpr std::string_view kConfigMap =
     R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})";
 
+// A create of a ConfigMap is refused where nothing may wait, and succeeds where something may.
+void ExpectRefusesToWait(Operation& op) {
+  Input input;
+  input.body = kConfigMap;
+  EXPECT_FALSE(Write(op, input).ok());
+  EXPECT_TRUE(op.recorder.refused_to_wait());
+  op.recorder.Clear();
+  EXPECT_TRUE(Write(op, input).ok());
+}
+
 TEST_F(Executions, StopAtTheCommit) {
   const auto op = On("configmaps", Verb::kCreate);
   Input input;
@@ -267,12 +277,7 @@ TEST_F(Executions, RefuseToWaitWhereNothingMay) {
   op->recorder.ForbidWaiting();
   Make("resourcequotas", R"({"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},
                              "spec":{"hard":{"count/configmaps":"1"}}})");
-  Input input;
-  input.body = kConfigMap;
-  EXPECT_FALSE(Write(*op, input).ok());
-  EXPECT_TRUE(op->recorder.refused_to_wait());
-  op->recorder.Clear();
-  EXPECT_TRUE(Write(*op, input).ok());
+  ExpectRefusesToWait(*op);
 }
 
 TEST_F(Executions, MayWaitForAQuotaOfTheNamespace) {
@@ -304,12 +309,7 @@ TEST_F(Executions, AreNotJudgedByPoliciesWhereNothingMayTakeLong) {
   op->recorder.ForbidWaiting();
   Make("validatingadmissionpolicies", kPolicy);
   Make("validatingadmissionpolicybindings", kPolicyBinding);
-  Input input;
-  input.body = kConfigMap;
-  EXPECT_FALSE(Write(*op, input).ok());
-  EXPECT_TRUE(op->recorder.refused_to_wait());
-  op->recorder.Clear();
-  EXPECT_TRUE(Write(*op, input).ok());
+  ExpectRefusesToWait(*op);
 }
 
 TEST_F(Executions, KnowBeforehandWhatTheyMayWaitFor) {
