@@ -8,8 +8,8 @@
 //
 // An Evaluation is one group of expressions that share the values of a policy's variables; each
 // variable is evaluated when it is first read. Confined to one thread, or to one fiber (base/fiber.h).
-// The fiber moves if an expression, or the group, costs more than kShort: an expression that comes to
-// that is evaluated once more, with its ordinary limit. Neither results nor costs depend on it.
+// On a fiber an expression has the limit kShort first. If it, or its group, costs more, the fiber moves
+// and the expression is evaluated again with its ordinary limit: results and costs are the same.
 #pragma once
 
 #include <array>
