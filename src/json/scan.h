@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Scanning string bytes 16 at a time; private to this folder.
+// Scanning and copying string bytes 16 at a time; private to this folder.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -42,6 +43,7 @@ inline Bytes WithBits(Bytes bytes, char bits) { return _mm_or_si128(bytes, _mm_s
 inline Bytes Either(Bytes a, Bytes b) { return _mm_or_si128(a, b); }
 inline Bytes NonAscii(Bytes bytes) { return bytes; }  // MaskOf() takes the sign bits
 inline Mask MaskOf(Bytes found) { return static_cast<Mask>(_mm_movemask_epi8(found)); }
+inline void Store(char* p, Bytes bytes) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes); }
 #elif defined(__ARM_NEON)
 #define PC_JSON_SIXTEEN 1
 using Bytes = uint8x16_t;
@@ -50,6 +52,7 @@ inline constexpr int kBitsPerByte = 4;
 inline constexpr Mask kAllBytes = ~Mask{0};
 
 inline Bytes Load(const char* p) { return vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)); }
+inline void Store(char* p, Bytes bytes) { vst1q_u8(reinterpret_cast<std::uint8_t*>(p), bytes); }
 inline Bytes Join(std::uint64_t low, std::uint64_t high) {
   return vcombine_u8(vcreate_u8(low), vcreate_u8(high));
 }
@@ -75,23 +78,65 @@ inline Bytes HtmlIn(Bytes bytes) {
   return Either(Equal(bytes, '&'), Equal(WithBits(bytes, '<' ^ '>'), '>'));
 }
 
-// Whether none of 4 to 15 bytes needs a second look: no quote, backslash, control character, <, >,
-// & and nothing beyond ASCII.
-inline bool IsPlain(const char* p, std::size_t size) {
-  const bool wide = size >= 8;
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  // Two loads that overlap cover every size.
-  std::memcpy(&low, p, wide ? 8 : 4);
-  std::memcpy(&high, p + size - (wide ? 8 : 4), wide ? 8 : 4);
-  if (!wide) {
-    low |= high << 32;
-    high = low;
-  }
-  const Bytes bytes = Join(low, high);
+// Whether no byte needs a second look: no quote, backslash, control character, <, >, & and nothing
+// beyond ASCII.
+inline bool ArePlain(Bytes bytes) {
   return MaskOf(Either(Either(StopsIn(bytes), HtmlIn(bytes)), NonAscii(bytes))) == 0;
 }
+
+// 4 to 15 bytes: two words that overlap cover every size.
+struct FewBytes {
+  FewBytes(const char* p, std::size_t size) : wide(size >= 8) {
+    std::memcpy(&first, p, wide ? 8 : 4);
+    std::memcpy(&last, p + size - (wide ? 8 : 4), wide ? 8 : 4);
+  }
+  bool ArePlain() const {
+    return internal::ArePlain(wide ? Join(first, last)
+                                   : Join(first | last << 32, first | last << 32));
+  }
+  void CopyTo(char* out, std::size_t size) const {
+    std::memcpy(out, &first, wide ? 8 : 4);
+    std::memcpy(out + size - (wide ? 8 : 4), &last, wide ? 8 : 4);
+  }
+
+  bool wide;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
 #endif
+
+// Copies what comes before the first bytes that need a second look, and says how much that is. There
+// may be more such bytes; and more may be written than is counted, up to `size`.
+inline std::size_t CopyPlain(const char* p, std::size_t size, char* out) {
+  std::size_t done = 0;
+#if defined(PC_JSON_SIXTEEN)
+  if (size >= 16) {
+    for (; size - done >= 16; done += 16) {
+      const Bytes bytes = Load(p + done);
+      if (!ArePlain(bytes)) return done;
+      Store(out + done, bytes);
+    }
+    if (done == size) return size;
+    const Bytes rest = Load(p + size - 16);  // with some that have been looked at
+    if (!ArePlain(rest)) return done;
+    Store(out + size - 16, rest);
+    return size;
+  }
+  if (size >= 4) {
+    const FewBytes bytes(p, size);
+    if (!bytes.ArePlain()) return 0;
+    bytes.CopyTo(out, size);
+    return size;
+  }
+#endif
+  for (; done < size; ++done) {
+    const auto byte = static_cast<unsigned char>(p[done]);
+    const bool html = byte == '<' || byte == '>' || byte == '&';
+    if (byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80 || html) break;
+    out[done] = p[done];
+  }
+  return done;
+}
 
 inline StringScan ScanString(const char* p, const char* end) {
   StringScan scan;
@@ -107,7 +152,8 @@ inline StringScan ScanString(const char* p, const char* end) {
       return scan;
     }
   }
-  if (const auto rest = static_cast<std::size_t>(end - p); rest >= 4 && IsPlain(p, rest)) {
+  if (const auto rest = static_cast<std::size_t>(end - p);
+      rest >= 4 && FewBytes(p, rest).ArePlain()) {
     scan.stop = end;
     return scan;
   }

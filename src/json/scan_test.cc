@@ -25,7 +25,25 @@ StringScan ByteByByte(std::string_view text) {
   return scan;
 }
 
+// CopyPlain() stops at a byte that needs a second look, or at most fifteen before it.
+void ExpectCopied(std::string_view text) {
+  std::string copy(text.size(), '\0');
+  const std::size_t plain = CopyPlain(text.data(), text.size(), copy.data());
+  ASSERT_EQ(copy.substr(0, plain), text.substr(0, plain)) << ::testing::PrintToString(text);
+  std::size_t first = 0;
+  const auto is_plain = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 &&
+           std::string_view("\"\\<>&").find(c) == std::string_view::npos;
+  };
+  while (first < text.size() && is_plain(text[first])) ++first;
+  ASSERT_LE(plain, first) << ::testing::PrintToString(text);
+  ASSERT_EQ(plain == text.size(), first == text.size()) << ::testing::PrintToString(text);
+  ASSERT_LT(first - plain, 16) << ::testing::PrintToString(text);
+}
+
 void ExpectSame(std::string_view text) {
+  ExpectCopied(text);
   const StringScan scan = ScanString(text.data(), text.data() + text.size());
   const StringScan expected = ByteByByte(text);
   ASSERT_EQ(scan.stop - text.data(), expected.stop - text.data()) << ::testing::PrintToString(text);

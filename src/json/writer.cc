@@ -89,9 +89,11 @@ void PutEscaped(unsigned char c, Sink& sink) {
   sink.PutReserved(kNames[found]);
 }
 
-// A string that has something to escape beyond quotes, backslashes and control characters.
-void PutCarefully(std::string_view text, bool escape_html, Sink& sink) {
-  while (!text.empty()) {
+// At least so many bytes of a text, one character after the other; returns the rest.
+std::string_view PutCarefully(std::string_view text, std::size_t bytes, bool escape_html,
+                              Sink& sink) {
+  const std::size_t left = text.size() - std::min(bytes, text.size());
+  while (text.size() > left) {
     const auto c = static_cast<unsigned char>(text[0]);
     if (c < 0x80) {
       const bool html = escape_html && (c == '<' || c == '>' || c == '&');
@@ -113,25 +115,22 @@ void PutCarefully(std::string_view text, bool escape_html, Sink& sink) {
     }
     text.remove_prefix(size);
   }
+  return text;
 }
 
+// Most strings are copied while they are looked at. Where one has something to escape, as many bytes
+// are looked at one by one as are copied at once.
 void PutString(std::string_view text, bool escape_html, Sink& sink) {
-  sink.Reserve(text.size() + 2);
-  sink.PutReserved('"');
-  const char* p = text.data();
-  const char* const end = p + text.size();
-  while (p != end) {
-    const internal::StringScan scan = internal::ScanString(p, end);
-    const std::string_view chunk(p, static_cast<std::size_t>(scan.stop - p));
-    if (scan.non_ascii || (scan.html && escape_html)) {
-      PutCarefully(chunk, escape_html, sink);
-    } else {
-      sink.Put(chunk);
-    }
-    p = scan.stop;
-    if (p != end) PutEscaped(static_cast<unsigned char>(*p++), sink);
-  }
+  constexpr std::size_t kAtOnce = 16;
   sink.Put('"');
+  while (true) {
+    sink.Reserve(text.size() + 1);
+    const std::size_t plain = internal::CopyPlain(text.data(), text.size(), sink.next());
+    sink.Advance(sink.next() + plain);
+    if (plain == text.size()) break;
+    text = PutCarefully(text.substr(plain), kAtOnce, escape_html, sink);
+  }
+  sink.PutReserved('"');
 }
 
 void PutInt(std::int64_t value, Sink& sink) {

@@ -65,6 +65,16 @@ TEST(Writer, StringsAsGo) {
   EXPECT_EQ(quoted("\u2028é\u2029", false), R"("\u2028é\u2029")");
   EXPECT_EQ(quoted("a\xff"), R"("a\ufffd")");
   EXPECT_EQ(quoted(std::string(100000, 'x')), '"' + std::string(100000, 'x') + '"');
+  // Wherever it stands: strings are looked at in pieces.
+  const std::pair<std::string_view, std::string_view> kEscapes[] = {
+      {"\"", "\\\""}, {"é", "é"}, {"\u2028", "\\u2028"}, {"<", "\\u003c"}, {"\xff", "\\ufffd"}};
+  for (std::size_t before = 0; before <= 40; ++before) {
+    for (const auto& [text, escaped] : kEscapes) {
+      const std::string a(before, 'a');
+      const std::string b(33, 'b');
+      EXPECT_EQ(quoted(a + std::string(text) + b), '"' + a + std::string(escaped) + b + '"');
+    }
+  }
 }
 
 TEST(Writer, Options) {
