@@ -3,8 +3,10 @@
 #include "base/clock.h"
 
 #include <array>
-#include <cstdio>
-#include <ctime>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
 
 namespace portcullis::base {
 namespace {
@@ -15,12 +17,33 @@ class RealClock final : public Clock {
   SteadyTime Steady() const override { return std::chrono::steady_clock::now(); }
 };
 
-std::string FormatSeconds(std::time_t seconds) {
-  std::tm fields{};
-  gmtime_r(&seconds, &fields);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &fields);
-  return {text.data(), size};
+// The last digits of a number, as many as there is room for.
+void PutDigits(std::span<char> out, std::uint64_t value) {
+  for (std::size_t i = out.size(); i-- > 0; value /= 10)
+    out[i] = static_cast<char>('0' + value % 10);
+}
+
+// "2026-11-27T02:39:09" and `end`. The clock's years have four digits: it ends in 2262.
+std::string FormatSeconds(std::chrono::sys_seconds time, std::string_view end) {
+  const auto midnight = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(midnight);
+  const std::chrono::hh_mm_ss clock(time - midnight);
+  std::array<char, sizeof("0000-00-00T00:00:00") - 1> text;
+  std::memcpy(text.data(), "0000-00-00T00:00:00", text.size());
+  const auto put = [&](std::size_t at, std::size_t digits, auto value) {
+    PutDigits(std::span(text).subspan(at, digits), static_cast<std::uint64_t>(value));
+  };
+  put(0, 4, static_cast<int>(date.year()));
+  put(5, 2, static_cast<unsigned>(date.month()));
+  put(8, 2, static_cast<unsigned>(date.day()));
+  put(11, 2, clock.hours().count());
+  put(14, 2, clock.minutes().count());
+  put(17, 2, clock.seconds().count());
+  std::string out;
+  out.reserve(text.size() + end.size());
+  out.append(text.data(), text.size());
+  out.append(end);
+  return out;
 }
 
 // `value` in units of 10^-digits, with its trailing zeros dropped: (1500, 3) is "1.5".
@@ -44,17 +67,15 @@ const Clock& SystemClock() {
 }
 
 std::string FormatTime(WallTime time) {
-  return FormatSeconds(
-             std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time))) +
-         "Z";
+  return FormatSeconds(std::chrono::floor<std::chrono::seconds>(time), "Z");
 }
 
 std::string FormatMicroTime(WallTime time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - seconds).count();
-  std::array<char, 32> fraction{};  // more than needed: GCC cannot know that micros < 1e6
-  std::snprintf(fraction.data(), fraction.size(), ".%06lldZ", static_cast<long long>(micros));
-  return FormatSeconds(std::chrono::system_clock::to_time_t(seconds)) + fraction.data();
+  char fraction[] = ".000000Z";
+  PutDigits(std::span(fraction).subspan(1, 6), static_cast<std::uint64_t>(micros));
+  return FormatSeconds(seconds, fraction);
 }
 
 std::string FormatDuration(Duration duration) {

@@ -75,6 +75,11 @@ TEST(ClockTest, TimesAreRfc3339InUtc) {
   clock.Advance(1s + 2us);
   EXPECT_EQ(FormatTime(clock.Now()), "2026-01-01T00:00:01Z");
   EXPECT_EQ(FormatMicroTime(clock.Now()), "2026-01-01T00:00:01.000002Z");
+  const auto at = [](std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); };
+  EXPECT_EQ(FormatTime(at(0)), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(FormatTime(at(951'827'696)), "2000-02-29T12:34:56Z");
+  EXPECT_EQ(FormatTime(at(4'102'444'799)), "2099-12-31T23:59:59Z");
+  EXPECT_EQ(FormatMicroTime(at(0) - 1us), "1969-12-31T23:59:59.999999Z");
 }
 
 TEST(RandomTest, UuidsAreVersionFour) {
