@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/mutex.h"
+#include "base/strings.h"
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/testing/fake_etcd.h"
@@ -362,6 +363,33 @@ TEST_P(StoreContract, ObserversAreToldBeforeTheWriteReturns) {
   subscription.reset();
   Create("n", "b");
   EXPECT_EQ(recorder.seen, Strings{"n/a"});
+}
+
+TEST_P(StoreContract, ObserversAreToldOfWhatTheyAskForInTheOrderOfSubscription) {
+  struct Recorder : Observer {
+    Recorder(std::string own_name, Strings& all) : name(std::move(own_name)), seen(all) {}
+    void OnCommit(std::span<const EventPtr> events) override {
+      for (const EventPtr& e : events) {
+        seen.push_back(base::StrCat(name, " ", e->object->resource(), "/", e->object->name()));
+      }
+    }
+    const std::string name;
+    Strings& seen;
+  };
+  Strings seen;
+  Recorder all("all", seen);
+  Recorder both("both", seen);
+  Recorder secrets("secrets", seen);
+  const Collection kSecrets{"", "secrets"};
+  const auto first = store_->Subscribe({kConfigMaps, kSecrets, kSecrets}, both, {});
+  const auto second = store_->Subscribe({}, all, {});
+  const auto third = store_->Subscribe({kSecrets}, secrets, {});
+
+  Create("n", "a");
+  ASSERT_TRUE(store_->Create({"", "secrets", "n", "s"}, Encode("n", "s")).ok());
+  ASSERT_TRUE(store_->Create({"", "pods", "n", "p"}, Encode("n", "p")).ok());
+  EXPECT_EQ(seen, (Strings{"both configmaps/a", "all configmaps/a", "both secrets/s",
+                           "all secrets/s", "secrets secrets/s", "all pods/p"}));
 }
 
 TEST_P(StoreContract, ClusterScopedObjectsHaveNoNamespace) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "api/names.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "store/at_rest.h"
@@ -50,8 +51,7 @@ base::Status TooLarge(std::int64_t asked, std::int64_t current) {
 }  // namespace
 
 std::size_t Cache::NameHash::operator()(const Collection& c) const {
-  const std::hash<std::string_view> hash;
-  return hash(c.resource) * 31 + hash(c.group);
+  return api::HashNames(c.group, {}, c.resource);
 }
 
 // A watch: where it stands in the history of its collection.
@@ -100,37 +100,27 @@ class Cache::WatchCursor final : public Watch {
 
 class Cache::Observation final : public Subscription {
  public:
-  Observation(Cache& cache, const std::vector<Collection>& collections, Observer& observer)
-      : cache_(cache), observer_(observer) {
-    for (const Collection& c : collections) {
-      names_.push_back({std::string(c.group), std::string(c.resource)});
-    }
-  }
+  Observation(Cache& cache, Observer& observer, bool wants_all)
+      : cache_(cache), observer_(observer), wants_all_(wants_all) {}
   ~Observation() override {
     base::MutexLock lock(cache_.publish_mutex_);
     std::erase(cache_.observers_, this);
+    for (auto& [name, observers] : cache_.observers_of_) std::erase(observers, this);
   }
 
+  // An event of a collection that was asked for, to be told by Tell().
+  void Note(const EventPtr& event) { noted_.push_back(event); }
   void Tell(const std::vector<EventPtr>& events) {
-    if (names_.empty()) return observer_.OnCommit(events);
-    std::vector<EventPtr> wanted;
-    for (const EventPtr& event : events) {
-      if (Wants(*event->object)) wanted.push_back(event);
-    }
-    if (!wanted.empty()) observer_.OnCommit(wanted);
+    if (wants_all_) return observer_.OnCommit(events);
+    if (noted_.empty()) return;
+    observer_.OnCommit(std::exchange(noted_, {}));
   }
 
  private:
-  bool Wants(const Object& object) const {
-    for (const Name& name : names_) {
-      if (name.resource == object.resource() && name.group == object.group()) return true;
-    }
-    return false;
-  }
-
   Cache& cache_;
   Observer& observer_;
-  std::vector<Name> names_;
+  const bool wants_all_;
+  std::vector<EventPtr> noted_;
 };
 
 Cache::Cache(Content content, const Options& options)
@@ -283,7 +273,7 @@ void Cache::Publish(const std::vector<EventPtr>& events) {
     }
     revision_.store(events.back()->revision, std::memory_order_release);
   }
-  for (Observation* observation : observers_) observation->Tell(events);
+  Tell(events);
   Pack(stale, garbage);
   if (!fan_out_.idle()) fan_out_.Announce(changes);
 }
@@ -337,10 +327,18 @@ void Cache::Replace(Content content) {
     revision_.store(content.revision, std::memory_order_release);
   }
   SetUnreadable(std::move(content.unreadable));
-  for (Observation* observation : observers_) {
-    if (!events.empty()) observation->Tell(events);
-  }
+  if (!events.empty()) Tell(events);
   fan_out_.AnnounceAll();
+}
+
+void Cache::Tell(const std::vector<EventPtr>& events) {
+  for (const EventPtr& event : events) {
+    const auto found =
+        observers_of_.find(Collection{event->object->group(), event->object->resource()});
+    if (found == observers_of_.end()) continue;
+    for (Observation* observation : found->second) observation->Note(event);
+  }
+  for (Observation* observation : observers_) observation->Tell(events);
 }
 
 void Cache::Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage) {
@@ -368,10 +366,15 @@ base::Result<std::unique_ptr<Watch>> Cache::StartWatch(const WatchRequest& reque
 std::unique_ptr<Subscription> Cache::Subscribe(std::vector<Collection> collections,
                                                Observer& observer,
                                                const std::function<void()>& start) {
-  auto observation = std::make_unique<Observation>(*this, collections, observer);
+  auto observation = std::make_unique<Observation>(*this, observer, collections.empty());
   base::MutexLock lock(publish_mutex_);
   if (start) start();
   observers_.push_back(observation.get());
+  for (const Collection& c : collections) {
+    auto& same = observers_of_[Name{std::string(c.group), std::string(c.resource)}];
+    // One that names a collection twice is told once.
+    if (same.empty() || same.back() != observation.get()) same.push_back(observation.get());
+  }
   return observation;
 }
 

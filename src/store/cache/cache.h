@@ -120,6 +120,9 @@ class Cache : public Store {
   void Pack(const StaleVersions& versions, std::vector<EventPtr>& garbage)
       PC_REQUIRES(publish_mutex_) PC_EXCLUDES(state_mutex_);
 
+  // Tells each observer of the events that it has asked for.
+  void Tell(const std::vector<EventPtr>& events) PC_REQUIRES(publish_mutex_);
+
   void SetUnreadable(std::vector<UnreadableObject> objects) PC_EXCLUDES(unreadable_mutex_);
   // kInternalError if an object of the collection, in that namespace, cannot be read.
   base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
@@ -142,6 +145,9 @@ class Cache : public Store {
   // Held while events are published, from the change of the state until observers have run.
   base::Mutex publish_mutex_;
   std::vector<Observation*> observers_ PC_GUARDED_BY(publish_mutex_);
+  // Those that do not want all collections, by what they want.
+  std::unordered_map<Name, std::vector<Observation*>, NameHash, NameEqual> observers_of_
+      PC_GUARDED_BY(publish_mutex_);
 
   FanOut fan_out_;  // last: its thread must end first
 };
