@@ -3,11 +3,15 @@
 #include "json/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <limits>
+#include <memory_resource>
 #include <utility>
+#include <vector>
 
 #include "base/gotext.h"
 #include "json/duplicates.h"
@@ -59,10 +63,9 @@ class Parser {
         p_(text.data()),
         end_(text.data() + text.size()),
         last_odd_(text.data() - 1) {
-    // More than most texts of this size need.
-    frames_.reserve(16);
-    members_.reserve(std::min<std::size_t>(64, text.size() / 8 + 1));
-    elements_.reserve(std::min<std::size_t>(32, text.size() / 16 + 1));
+    frames_.reserve(kUsualFrames);
+    members_.reserve(kUsualMembers);
+    elements_.reserve(kUsualElements);
   }
 
   base::Result<Value> Run();
@@ -75,6 +78,13 @@ class Parser {
     std::uint32_t first;  // its first child on members_ or elements_
     bool is_object;
   };
+  // More than most texts need.
+  static constexpr std::size_t kUsualFrames = 16;
+  static constexpr std::size_t kUsualMembers = 64;
+  static constexpr std::size_t kUsualElements = 32;
+  static constexpr std::size_t kUsualBytes = kUsualFrames * sizeof(Frame) +
+                                             kUsualMembers * sizeof(Member) +
+                                             kUsualElements * sizeof(Value);
   // What reading a piece of text led to.
   enum class Step { kFailed, kOpened, kComplete };
 
@@ -122,9 +132,11 @@ class Parser {
   const char* end_;
   // The last place where the text differs from what the writer would write.
   const char* last_odd_;
-  std::vector<Frame> frames_;
-  std::vector<Member> members_;
-  std::vector<Value> elements_;
+  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
+  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
+  std::pmr::vector<Frame> frames_{&memory_};
+  std::pmr::vector<Member> members_{&memory_};
+  std::pmr::vector<Value> elements_{&memory_};
   std::string scratch_;
   std::string error_;
   std::string range_error_;  // Go reports it only if the syntax is fine to the end

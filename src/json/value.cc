@@ -158,7 +158,7 @@ bool Value::IsSameAs(const Value& other) const {
     case Type::kDouble:
       return AsDouble() == other.AsDouble();
     case Type::kString:
-      return AsString() == other.AsString();
+      return size_ == other.size_ && (text_ == other.text_ || AsString() == other.AsString());
     case Type::kArray:
       return size_ == other.size_ && (size_ == 0 || array_ == other.array_);
     case Type::kObject:

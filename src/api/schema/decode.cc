@@ -3,9 +3,12 @@
 #include "api/schema/decode.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <utility>
@@ -122,7 +125,6 @@ class Decoder {
  public:
   Decoder(json::Arena& arena, const DecodeOptions& options)
       : arena_(arena), options_(options), unknown_(options.unknown_fields) {
-    constexpr std::size_t kUsual = 128;
     slots_.reserve(kUsual);
     members_.reserve(kUsual);
   }
@@ -134,6 +136,13 @@ class Decoder {
   }
 
  private:
+  struct Slot {
+    Value value;
+    bool present = false;
+  };
+  static constexpr std::size_t kUsual = 128;  // of each on the path of an ordinary object
+  static constexpr std::size_t kUsualBytes = kUsual * (sizeof(Slot) + sizeof(json::Member));
+
   // `known` is in order already, or null.
   base::Result<Value> Decode(const Schema& schema, Value input, Value known) {
     if (!known.is_null() && input.IsSameAs(known)) return input;
@@ -554,18 +563,15 @@ class Decoder {
     return canonical == input.AsString() ? input : json::String(arena_, canonical);
   }
 
-  struct Slot {
-    Value value;
-    bool present = false;
-  };
-
   json::Arena& arena_;
   const DecodeOptions& options_;
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
-  base::Status first_wrong_;           // of a value of a wrong type
-  std::vector<Slot> slots_;            // of the structs being decoded, innermost last
-  std::vector<json::Member> members_;  // of the objects being written, innermost last
+  base::Status first_wrong_;  // of a value of a wrong type
+  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
+  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
+  std::pmr::vector<Slot> slots_{&memory_};  // of the structs being decoded, innermost last
+  std::pmr::vector<json::Member> members_{&memory_};  // likewise of the objects being written
 };
 
 }  // namespace

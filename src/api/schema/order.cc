@@ -3,7 +3,10 @@
 #include "api/schema/order.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -16,7 +19,11 @@ using json::Value;
 // little of the thread's.
 class Orderer {
  public:
-  explicit Orderer(json::Arena& arena) : arena_(arena) { placed_.reserve(kFewMembers); }
+  explicit Orderer(json::Arena& arena) : arena_(arena) {
+    elements_.reserve(kUsual);
+    placed_.reserve(kUsual);
+    members_.reserve(kUsual);
+  }
 
   Value Order(const Schema* schema, Value value) {
     if (schema == nullptr || value.empty()) return value;
@@ -30,11 +37,13 @@ class Orderer {
   }
 
  private:
-  static constexpr std::size_t kFewMembers = 24;  // on a path of an ordinary object
+  static constexpr std::size_t kUsual = 48;  // of each on the path of an ordinary object
   struct Placed {
     json::Member member;
     std::size_t place = 0;  // of the field; behind all others if unknown; equal in maps
   };
+  static constexpr std::size_t kUsualBytes =
+      kUsual * (sizeof(Value) + sizeof(Placed) + sizeof(json::Member));
 
   // Whether anything in a value of that schema may have to be moved.
   static bool HasOrder(const Schema* schema) {
@@ -48,6 +57,7 @@ class Orderer {
   }
 
   Value Elements(const Schema& schema, Value list) {
+    if (!HasOrder(schema.element)) return list;
     const std::size_t first = elements_.size();
     bool changed = false;
     for (const Value& element : list.elements()) {
@@ -75,8 +85,10 @@ class Orderer {
         placed.place =
             field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : SIZE_MAX;
       }
-      placed.member.value = Order(below, member.value);
-      changed = changed || !placed.member.value.IsSameAs(member.value);
+      if (!member.value.empty()) {
+        placed.member.value = Order(below, member.value);
+        changed = changed || !placed.member.value.IsSameAs(member.value);
+      }
       placed_.push_back(placed);
     }
     const bool by_name = schema.kind == Kind::kMap;
@@ -103,9 +115,11 @@ class Orderer {
   }
 
   json::Arena& arena_;
-  std::vector<Value> elements_;        // of the lists being ordered, innermost last
-  std::vector<Placed> placed_;         // likewise of objects
-  std::vector<json::Member> members_;  // of the object being built
+  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
+  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
+  std::pmr::vector<Value> elements_{&memory_};        // of the lists being ordered, innermost last
+  std::pmr::vector<Placed> placed_{&memory_};         // likewise of objects
+  std::pmr::vector<json::Member> members_{&memory_};  // of the object being built
 };
 
 }  // namespace
