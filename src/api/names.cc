@@ -7,6 +7,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/value.h"
 
 namespace portcullis::api {
 namespace {
@@ -93,10 +94,9 @@ int CompareKubeVersions(std::string_view a, std::string_view b) {
 }
 
 std::size_t HashNames(std::string_view a, std::string_view b, std::string_view c) {
-  const std::hash<std::string_view> hash;
-  std::size_t result = hash(a);
+  std::size_t result = json::HashKey(a);
   for (const std::string_view name : {b, c}) {
-    result = result * 0x9E3779B97F4A7C15U + hash(name) + (result >> 29);
+    result = result * 0x9E3779B97F4A7C15U + json::HashKey(name) + (result >> 29);
   }
   return result;
 }

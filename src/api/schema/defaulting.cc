@@ -3,6 +3,7 @@
 #include "api/schema/defaulting.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Step {
   const Program* used = nullptr;
   DefaultFunction function = nullptr;
   const base::Clock* clock = nullptr;  // of kTimeAdded, which is no DefaultFunction
+  // Nothing is done unless there is a member where the path begins: only the last one of a path is made.
+  bool needs_member = false;
 };
 
 struct Program {
@@ -36,9 +39,10 @@ struct Program {
 // at every one.
 class Draft {
  public:
-  explicit Draft(Value object) : object_(object) {}
+  explicit Draft(Value object) { Replace(object); }
 
   Value Find(const PathStep& step) const {
+    if ((present_ & BitOf(step.hash)) == 0) return {};
     if (!changed_) {
       const Value* found = object_.Find(step.name, step.hash);
       return found != nullptr ? *found : Value();
@@ -66,6 +70,7 @@ class Draft {
       members_[at].value = value;
     } else {
       members_.emplace_back(step.name, value);
+      present_ |= BitOf(step.hash);
     }
   }
 
@@ -73,6 +78,8 @@ class Draft {
     object_ = object;
     changed_ = false;
     members_.clear();
+    present_ = 0;
+    for (const json::Member& member : object.members()) present_ |= BitOf(member.hash);
   }
 
   Value Build(json::Arena& arena) {
@@ -81,6 +88,9 @@ class Draft {
   }
 
  private:
+  // Where the bit of a name is not set there is no such member: most fields of an object are absent.
+  static std::uint64_t BitOf(std::uint32_t hash) { return std::uint64_t{1} << (hash >> 26); }
+
   void Open() {
     if (changed_) return;
     constexpr std::size_t kRoom = 8;
@@ -99,6 +109,7 @@ class Draft {
   }
 
   Value object_;
+  std::uint64_t present_ = 0;
   bool changed_ = false;
   std::vector<json::Member> members_;
 };
@@ -166,15 +177,16 @@ bool AllHold(const Statement& statement, const Draft& draft) {
 Value Run(json::Arena& arena, const Program& program, Value object) {
   Draft draft(object);
   for (const Step& step : program.steps) {
-    if (!AllHold(*step.statement, draft)) continue;
     const RulePath& path = step.statement->path;
+    const Value old = path.empty() ? Value() : draft.Find(path.front());
+    if (step.needs_member && old.is_null()) continue;
+    if (!AllHold(*step.statement, draft)) continue;
     if (path.empty()) {
       const Value whole = draft.Build(arena);
       const Value changed = ApplyHere(arena, step, draft, whole);
       if (!changed.IsSameAs(whole)) draft.Replace(changed);
       continue;
     }
-    const Value old = draft.Find(path.front());
     const Value changed = ApplyToMember(arena, step, draft, old, 0);
     if (!changed.IsSameAs(old)) draft.Set(path.front(), changed);
   }
@@ -213,6 +225,10 @@ struct Defaulter::Rules {
       if (statement.action == Statement::Action::kMove) {
         return base::ConfigError("defaults cannot move fields");
       }
+      const RulePath& path = statement.path;
+      step.needs_member = !path.empty() && (path.size() > 1 || path.front().each ||
+                                            statement.action == Statement::Action::kUse ||
+                                            statement.action == Statement::Action::kCall);
       program.steps.push_back(step);
     }
     return base::OkStatus();
