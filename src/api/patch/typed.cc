@@ -241,16 +241,16 @@ class NewFields {
   Value Since(const Schema* schema, const Value& before, const Value& value, const Value& sent,
               const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
-    for (const json::Member* one : json::MembersByName(value)) {
-      const Value* old = before.Find(one->name());
-      const PathElement step = PathElement::Field(one->name());
-      const Schema* child = ChildSchema(schema, one->name());
+    ForEachByName(value, [&](const json::Member& one) {
+      const Value* old = before.Find(one.name());
+      const PathElement step = PathElement::Field(one.name());
+      const Schema* child = ChildSchema(schema, one.name());
       if (old == nullptr) {
-        AddOwned(out, false, step, child, one->value, not_owned);
-      } else if (!old->IsSameAs(one->value)) {
-        AddChanged(out, step, child, {*old, one->value, sent[one->name()]}, not_owned);
+        AddOwned(out, false, step, child, one.value, not_owned);
+      } else if (!old->IsSameAs(one.value)) {
+        AddChanged(out, step, child, {*old, one.value, sent[one.name()]}, not_owned);
       }
-    }
+    });
     return out.Build();
   }
   // Whether all of it could be told.
@@ -263,6 +263,19 @@ class NewFields {
     const Value& value;
     const Value& sent;
   };
+
+  // Visits the members of a map in order of their names.
+  template <typename Visit>
+  void ForEachByName(const Value& map, const Visit& visit) {
+    const std::size_t first = by_name_.size();
+    for (const json::Member& member : map.members()) by_name_.push_back(&member);
+    const auto begin = by_name_.begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, by_name_.end(), [](const json::Member* a, const json::Member* b) {
+      return json::HasLowerName(*a, *b);
+    });
+    for (std::size_t i = 0; i < map.size(); ++i) visit(*by_name_[first + i]);
+    by_name_.resize(first);
+  }
 
   // What is at a place that was there before: Comparer::CompareAt().
   void AddChanged(json::ObjectBuilder& out, const PathElement& step, const Schema* schema,
@@ -305,15 +318,15 @@ class NewFields {
 
   Value BelowMap(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
-    for (const json::Member* one : json::MembersByName(value)) {
-      const Schema* child = ChildSchema(schema, one->name());
+    ForEachByName(value, [&](const json::Member& one) {
+      const Schema* child = ChildSchema(schema, one.name());
       if (not_owned.none()) {
-        Add(out, member, FieldKey(arena_, PathElement::Kind::kField, one->name()),
-            Below(child, one->value, true, {}));
+        Add(out, member, FieldKey(arena_, PathElement::Kind::kField, one.name()),
+            Below(child, one.value, true, {}));
       } else {
-        AddOwned(out, member, PathElement::Field(one->name()), child, one->value, not_owned);
+        AddOwned(out, member, PathElement::Field(one.name()), child, one.value, not_owned);
       }
-    }
+    });
     return out.Build();
   }
 
@@ -353,6 +366,7 @@ class NewFields {
 
   json::Arena& arena_;
   bool complete_ = true;
+  std::vector<const json::Member*> by_name_;  // of the maps being walked, innermost last
 };
 
 // --- merging ---
