@@ -31,10 +31,11 @@ bool IsLabelShaped(std::string_view text) {
 }
 
 bool IsSubdomainShaped(std::string_view text) {
-  for (const std::string_view label : base::Split(text, '.')) {
-    if (!IsLabelShaped(label)) return false;
+  for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.')) {
+    if (!IsLabelShaped(text.substr(0, dot))) return false;
+    text.remove_prefix(dot + 1);
   }
-  return true;
+  return IsLabelShaped(text);
 }
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
@@ -55,26 +56,28 @@ constexpr std::string_view kNameText =
 
 std::vector<std::string> IsQualifiedName(std::string_view key) {
   std::vector<std::string> errors;
-  const auto parts = base::Split(key, '/');
-  if (parts.size() > 2) {
+  const std::size_t slash = key.find('/');
+  const bool prefixed = slash != std::string_view::npos;
+  const std::string_view prefix = prefixed ? key.substr(0, slash) : std::string_view();
+  const std::string_view name = prefixed ? key.substr(slash + 1) : key;
+  if (name.find('/') != std::string_view::npos) {
     errors.push_back(
         base::StrCat("a valid label key ", kNameText,
                      " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"));
     return errors;
   }
-  if (parts.size() == 2) {
-    if (parts[0].empty()) {
+  if (prefixed) {
+    if (prefix.empty()) {
       errors.emplace_back("prefix part must be non-empty");
     } else {
-      if (parts[0].size() > kSubdomainLength) {
+      if (prefix.size() > kSubdomainLength) {
         errors.push_back("prefix part " + TooLongText(kSubdomainLength, "bytes"));
       }
-      if (!IsSubdomainShaped(parts[0])) {
-        errors.push_back("prefix part " + IsDns1123Subdomain(parts[0]).back());
+      if (!IsSubdomainShaped(prefix)) {
+        errors.push_back("prefix part " + IsDns1123Subdomain(prefix).back());
       }
     }
   }
-  const std::string_view name = parts.back();
   if (name.empty()) {
     errors.emplace_back("name part must be non-empty");
   } else if (name.size() > kLabelLength) {
