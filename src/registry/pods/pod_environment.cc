@@ -238,13 +238,16 @@ void CheckFileKeyRefVolumes(json::Value spec, const FieldPath& path, FieldErrors
   for (const std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     std::size_t index = 0;
     for (const json::Value& container : spec[list].elements()) {
-      const FieldPath env = path.Child(list).Index(index++).Child("env");
       std::size_t variable_index = 0;
       for (const json::Value& variable : container["env"].elements()) {
-        const FieldPath at = env.Index(variable_index++).Child("valueFrom", "fileKeyRef");
         const json::Value selector = variable["valueFrom"]["fileKeyRef"];
-        if (!selector.is_null()) check(selector, at);
+        if (!selector.is_null()) {
+          const FieldPath env = path.Child(list).Index(index).Child("env");
+          check(selector, env.Index(variable_index).Child("valueFrom", "fileKeyRef"));
+        }
+        ++variable_index;
       }
+      ++index;
     }
   }
 }
