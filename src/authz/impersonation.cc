@@ -39,8 +39,9 @@ api::UserInfo WantedUser(const net::Headers& headers) {
   user.uid = headers.Get("Impersonate-Uid");
   for (std::string_view group : headers.All("Impersonate-Group")) user.groups.emplace_back(group);
   for (const net::Header& header : headers) {
+    const std::string_view begin = std::string_view(header.name).substr(0, kExtraPrefix.size());
+    if (!base::EqualsIgnoreCase(begin, kExtraPrefix)) continue;
     const std::string name = base::ToLower(header.name);
-    if (!name.starts_with(kExtraPrefix)) continue;
     user.extra[ExtraKey(std::string_view(name).substr(kExtraPrefix.size()))].push_back(
         header.value);
   }

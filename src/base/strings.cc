@@ -71,6 +71,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
+  pieces.reserve(1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), separator)));
   std::size_t start = 0;
   while (true) {
     const std::size_t end = text.find(separator, start);

@@ -85,6 +85,8 @@ const Header* Headers::Find(std::string_view name) const {
 }
 
 void Headers::Add(std::string_view name, std::string_view value) {
+  constexpr std::size_t kUsual = 8;
+  if (fields_.empty()) fields_.reserve(kUsual);
   fields_.push_back({std::string(name), std::string(value)});
 }
 

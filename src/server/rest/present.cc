@@ -165,7 +165,10 @@ base::Result<Reply> ObjectReply(Call& call, int http_status, const store::Object
       return ProtobufReply(call, http_status, object);
     }
     const std::string_view bytes = TRY(BytesAs(call, object, scratch));
-    return JsonTextReply(call, http_status, std::string(bytes));
+    std::string text;
+    text.reserve(bytes.size() + 1);  // a newline follows
+    text = bytes;
+    return JsonTextReply(call, http_status, std::move(text));
   }
   const json::Value value = TRY(FromStore(call, object));
   return PresentValue(call, http_status, value);
