@@ -273,7 +273,7 @@ TEST_P(WaitRows, MayWaitForAWebhookThatReviewsThem) {
 
 INSTANTIATE_TEST_SUITE_P(Operations, WaitRows, ::testing::ValuesIn(kWaitRows));
 
-TEST_F(Waiting, MatchConditionsMayCalculateForLong) {
+TEST_F(Waiting, MatchConditionsAreJudgedOnFibers) {
   Make("validatingwebhookconfigurations.admissionregistration.k8s.io", R"({
     "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
     "metadata": {"name": "h"},
@@ -281,13 +281,8 @@ TEST_F(Waiting, MatchConditionsMayCalculateForLong) {
       "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
       "matchConditions": [{"name": "c", "expression": "true"}],
       "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                 "resources": ["configmaps"]}]},
-      {"name": "i.example.com", "admissionReviewVersions": ["v1"],
-      "sideEffects": "None", "clientConfig": {"url": "https://127.0.0.1:9/"},
-      "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
-                 "resources": ["*"]}]}]})");
-  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnThread);
-  EXPECT_EQ(WaitsOf(*On("secrets", Verb::kCreate)), Waits::kOnFiber);
+                 "resources": ["configmaps"]}]}]})");
+  EXPECT_EQ(WaitsOf(*On("configmaps", Verb::kCreate)), Waits::kOnFiber);
 }
 
 TEST_F(Waiting, CollectionsWaitForTheCommitsOfTheirDeletions) {

@@ -141,18 +141,12 @@ std::vector<std::shared_ptr<const Hook>> CompileConfiguration(const HookCompiler
 std::shared_ptr<const HookSet> MakeHookSet(std::vector<std::shared_ptr<const Hook>> hooks) {
   auto set = std::make_shared<HookSet>();
   match::RuleIndex::Builder builder;
-  match::RuleIndex::Builder with_conditions;
-  bool any_conditions = false;
   std::uint32_t number = 0;
   for (const auto& hook : hooks) {
     builder.Add(number++, hook->rules, hook->match_policy);
-    if (!hook->has_conditions) continue;
-    with_conditions.Add(number, hook->rules, hook->match_policy);
-    any_conditions = true;
   }
   set->hooks = std::move(hooks);
   set->index = builder.Build();
-  if (any_conditions) set->with_conditions = with_conditions.Build();
   return set;
 }
 

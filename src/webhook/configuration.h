@@ -91,8 +91,6 @@ inline bool IsExternalHook(const Hook& hook) {
 struct HookSet {
   std::vector<std::shared_ptr<const Hook>> hooks;
   std::shared_ptr<const admission::match::RuleIndex> index;
-  // Of those that have match conditions, whose expressions may calculate for long; null: none has.
-  std::shared_ptr<const admission::match::RuleIndex> with_conditions;
 };
 
 // Hands out one SharedSelector per distinct selector for as long as somebody holds it. Thread-safe.

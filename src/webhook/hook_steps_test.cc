@@ -10,7 +10,9 @@
 #include "admission/store_feed.h"
 #include "api/catalog/catalog.h"
 #include "base/clock.h"
+#include "base/fiber.h"
 #include "base/strings.h"
+#include "base/testing/fake_clock.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "store/memory/memory_store.h"
@@ -21,25 +23,29 @@
 namespace portcullis::webhook {
 namespace {
 
-// Conditions that are "true", "false" or the text of an error, each at a cost of 5.
+// Conditions that are "true", "false" or the text of an error, each at a cost of 5 and of so much time.
 class FakeConditions final : public admission::match::ConditionEvaluator {
  public:
   using Conditions = std::vector<admission::match::MatchCondition>;
+  explicit FakeConditions(base::FakeClock& clock) : clock_(clock) {}
+  void set_time(base::Duration time) { time_ = time; }
 
   std::shared_ptr<const admission::match::ConditionProgram> Compile(
       Conditions conditions) const override {
-    return std::make_shared<Program>(std::move(conditions));
+    return std::make_shared<Program>(*this, std::move(conditions));
   }
 
  private:
   class Program final : public admission::match::ConditionProgram {
    public:
-    explicit Program(Conditions conditions) : conditions_(std::move(conditions)) {}
+    Program(const FakeConditions& fake, Conditions conditions)
+        : fake_(fake), conditions_(std::move(conditions)) {}
     admission::match::ConditionOutcome Evaluate(
         const admission::match::ConditionInput&) const override {
       admission::match::ConditionOutcome outcome;
       for (const auto& condition : conditions_) {
         outcome.cost += 5;
+        fake_.clock_.Advance(fake_.time_);
         if (condition.expression == "true") continue;
         if (condition.expression == "false") {
           outcome.verdict = admission::match::ConditionOutcome::Verdict::kNoMatch;
@@ -54,8 +60,12 @@ class FakeConditions final : public admission::match::ConditionEvaluator {
     }
 
    private:
+    const FakeConditions& fake_;
     const Conditions conditions_;
   };
+
+  base::FakeClock& clock_;
+  base::Duration time_{};
 };
 
 class HookStepsTest : public ::testing::Test {
@@ -119,6 +129,7 @@ class HookStepsTest : public ::testing::Test {
     context.feed = feed_.get();
     context.objects = &objects_;
     context.conditions = &conditions_;
+    context.clock = &clock_;
     const auto core = WebhookPluginCore::Create(context, type).value();
     admission::Recorder recorder;
     admission::Trace trace(base::SystemClock());
@@ -153,7 +164,8 @@ class HookStepsTest : public ::testing::Test {
   std::shared_ptr<const api::catalog::Catalog> catalog_ =
       api::catalog::Catalog::BuiltIn({}).value();
   admission::CatalogObjects objects_{[this] { return catalog_; }, nullptr};
-  FakeConditions conditions_;
+  base::FakeClock clock_;
+  FakeConditions conditions_{clock_};
 };
 
 constexpr std::string_view kNoClient =
@@ -193,6 +205,26 @@ TEST_F(HookStepsTest, SayWhyAWebhookIsNotCalled) {
       Configure(type, fact.hook);
       EXPECT_EQ(Steps(type, ConfigMap()), fact.step) << fact.hook;
     }
+  }
+}
+
+TEST_F(HookStepsTest, MoveTheirFiberIfConditionsTakeLong) {
+  if (!base::Fiber::kSupported) GTEST_SKIP() << "no fibers on this processor";
+  Configure(HookType::kMutating, R"({"matchConditions":[{"name":"no","expression":"false"}]})");
+  const std::string expected = Steps(HookType::kMutating, ConfigMap(), 2);
+  for (const base::Duration time : {base::Duration(0), base::Duration(base::Fiber::kLong)}) {
+    conditions_.set_time(time);
+    base::FiberStacks stacks;
+    std::function<void()> go_on;
+    std::string steps;
+    base::Fiber::Run(stacks, [&] {
+      base::Fiber::Current()->set_elsewhere(
+          [&](std::function<void()> run) { go_on = std::move(run); });
+      steps = Steps(HookType::kMutating, ConfigMap(), 2);
+    });
+    EXPECT_EQ(go_on != nullptr, time != base::Duration(0));
+    if (go_on != nullptr) go_on();
+    EXPECT_EQ(steps, expected);
   }
 }
 

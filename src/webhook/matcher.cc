@@ -4,6 +4,7 @@
 
 #include "admission/errors.h"
 #include "api/api_status.h"
+#include "base/fiber.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 
@@ -139,7 +140,8 @@ base::Result<bool> Matcher::MeetsConditions(const Candidate& candidate, json::Va
   const Hook& hook = *candidate.hook;
   if (!hook.has_conditions) return true;
   const admission::Operation operation = request_.operation();
-  const auto start = services_.clock->Steady();
+  auto start = services_.clock->Steady();
+  if (base::Fiber::BeginStep(start)) start = services_.clock->Steady();
   admission::match::ConditionOutcome outcome;
   if (hook.conditions != nullptr) {
     outcome = hook.conditions->Evaluate({&request_, candidate.invocation.kind, object, old_object});

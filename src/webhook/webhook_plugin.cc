@@ -117,11 +117,8 @@ std::shared_ptr<const HookSet> WebhookPluginCore::HooksFor(
 }
 
 admission::Waits WebhookPluginCore::WaitsOf(const admission::Request& request) const {
-  const auto hooks = HooksFor(request);
-  if (hooks == nullptr) return admission::Waits::kForNothing;
-  const bool calculates =
-      hooks->with_conditions != nullptr && hooks->with_conditions->Concerns(request);
-  return runs_programs_ || calculates ? admission::Waits::kOnThread : admission::Waits::kOnFiber;
+  if (HooksFor(request) == nullptr) return admission::Waits::kForNothing;
+  return runs_programs_ ? admission::Waits::kOnThread : admission::Waits::kOnFiber;
 }
 
 std::shared_ptr<const HookSet> WebhookPluginCore::Combine(
