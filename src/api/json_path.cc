@@ -5,8 +5,10 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -147,198 +149,234 @@ bool IsBound(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+base::Result<JsonPathBounds> ReadBounds(std::string_view text) {
+  const auto parts = base::Split(text, ':');
+  if (parts.size() > 3 || !std::all_of(parts.begin(), parts.end(), IsBound)) {
+    return base::BadRequest(base::StrCat("invalid array index ", text));
+  }
+  JsonPathBounds bounds;
+  JsonPathBounds::Bound* const places[] = {&bounds.first, &bounds.last, &bounds.step};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].empty()) continue;
+    const auto value = golang::Atoi(parts[i]);
+    if (!value.ok()) {
+      return base::BadRequest(base::StrCat("array index ", parts[i], " is not a number"));
+    }
+    *places[i] = {.is_known = true, .value = *value};
+  }
+  if (parts.size() == 1) {
+    // Go's numbers wrap around.
+    const auto behind = static_cast<std::uint64_t>(bounds.first.value) + 1;
+    bounds.last = {
+        .is_known = true, .is_derived = true, .value = static_cast<std::int64_t>(behind)};
+  }
+  return bounds;
+}
+
+// Appends the nodes of one text to a path. The text is read as if "}" stood behind it.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : input_(text) {}
+  Parser(std::string_view text, JsonPath& path) : text_(text), path_(path) {}
 
-  // Text with paths in braces, of which the first is returned.
-  base::Result<JsonPath> Parse() {
-    JsonPath first;
-    bool is_first = true;
-    while ((position_ = input_.find('{', position_)) != std::string_view::npos) {
+  // Of several paths in braces only the first is kept.
+  base::Status Parse() {
+    TRY(Action());
+    const std::size_t last = last_;
+    const std::size_t size = path_.nodes.size();
+    while ((position_ = text_.find('{', position_)) != std::string_view::npos) {
       ++position_;
-      JsonPath path = TRY(Action());
-      if (is_first) first = std::move(path);
-      is_first = false;
+      last_ = kNone;
+      TRY(Action());
+      path_.nodes.resize(size);
     }
-    return first;
+    last_ = last;
+    return base::OkStatus();
   }
 
  private:
-  static base::Result<JsonPath> ParsePart(std::string_view text) {
-    return Parser(base::StrCat("{", text, "}")).Parse();
-  }
+  static constexpr std::size_t kNone = std::string_view::npos;
 
+  // The rune at `position_` and its size.
+  char32_t Peek(std::size_t& size) const {
+    size = 1;
+    if (position_ < text_.size()) return base::DecodeRune(Rest(), size);
+    return position_ == text_.size() ? '}' : kEnd;
+  }
   char32_t Peek() const {
     std::size_t size = 0;
-    return position_ < input_.size() ? base::DecodeRune(Rest(), size) : kEnd;
+    return Peek(size);
   }
   char32_t Next() {
-    if (position_ >= input_.size()) return kEnd;
     std::size_t size = 0;
-    const char32_t rune = base::DecodeRune(Rest(), size);
-    position_ += size;
+    const char32_t rune = Peek(size);
+    if (rune != kEnd) position_ += size;
     return rune;
   }
-  std::string_view Rest() const { return std::string_view(input_).substr(position_); }
-  std::string_view Since(std::size_t start) const {
-    return std::string_view(input_).substr(start, position_ - start);
+  std::string_view Rest() const { return text_.substr(std::min(position_, text_.size())); }
+  std::string_view Since(std::size_t start) const { return text_.substr(start, position_ - start); }
+
+  void Add(Kind kind, std::string_view text = {}) {
+    last_ = path_.nodes.size();
+    path_.nodes.push_back({.kind = kind, .text = text});
+  }
+  std::string_view Keep(std::string text) { return path_.texts.emplace_back(std::move(text)); }
+
+  // A path within the node `around`, which is a filter or a union.
+  base::Status Within(std::size_t around, std::string_view text) {
+    Parser inner(text, path_);
+    TRY(inner.Parse());
+    inner.End(around);
+    return base::OkStatus();
+  }
+  void End(std::size_t around) {
+    if (last_ == kNone) Add(Kind::kSelf);
+    path_.nodes[last_].ends_path = true;
+    path_.nodes[around].size = static_cast<std::uint32_t>(path_.nodes.size() - around - 1);
   }
 
-  base::Result<JsonPath> Action() {
-    JsonPath path;
-    while (!Rest().starts_with('}')) {
+  base::Status Action() {
+    while (Peek() != '}') {
       if (Rest().starts_with("[?(")) {
-        TRY(Filter(path));
+        TRY(Filter());
       } else if (Rest().starts_with("..")) {
-        TRY(Recursive(path));
+        TRY(Recursive());
       } else {
-        TRY(Step(path));
+        TRY(Step());
       }
     }
     ++position_;
-    return path;
+    return base::OkStatus();
   }
 
-  base::Status Step(JsonPath& path) {
+  base::Status Step() {
     const char32_t rune = Peek();
-    if (rune == '+' || rune == '-' || IsDigit(rune)) return Number(path);
+    if (rune == '+' || rune == '-' || IsDigit(rune)) return Number();
     if (IsAlphanumeric(rune)) {
-      Identifier(path);
+      Identifier();
       return base::OkStatus();
     }
     Next();
     if (rune == kEnd || rune == '\r' || rune == '\n') return base::BadRequest("unclosed action");
     if (rune == ' ' || rune == '@' || rune == '$') return base::OkStatus();
-    if (rune == '[') return Array(path);
-    if (rune == '"' || rune == '\'') return Quoted(path, rune);
+    if (rune == '[') return Array();
+    if (rune == '"' || rune == '\'') return Quoted(rune);
     if (rune != '.') {
       return base::BadRequest(base::StrCat("unrecognized character in action: ", CodePoint(rune)));
     }
-    Field(path);
+    Field();
     return base::OkStatus();
   }
 
-  void Identifier(JsonPath& path) {
+  void Identifier() {
     const std::size_t start = position_;
     while (!IsTerminator(Peek())) Next();
     const std::string_view text = Since(start);
-    const bool is_truth = text == "true" || text == "false";
-    path.push_back({.kind = is_truth ? Kind::kBool : Kind::kIdentifier,
-                    .text = std::string(text),
-                    .truth = text == "true"});
+    Add(text == "true" || text == "false" ? Kind::kBool : Kind::kIdentifier, text);
   }
 
-  base::Status Recursive(JsonPath& path) {
-    if (!path.empty() && path.back().kind == Kind::kRecursive) {
+  base::Status Recursive() {
+    if (last_ != kNone && path_.nodes[last_].kind == Kind::kRecursive) {
       return base::BadRequest("invalid multiple recursive descent");
     }
     position_ += 2;
-    path.push_back({.kind = Kind::kRecursive, .text = {}});
-    if (IsAlphanumeric(Peek())) Field(path);
+    Add(Kind::kRecursive);
+    if (IsAlphanumeric(Peek())) Field();
     return base::OkStatus();
   }
 
   // Up to the next terminator; a backslash takes away the meaning of what follows it.
-  void Field(JsonPath& path) {
+  void Field() {
     const std::size_t start = position_;
     while (!IsTerminator(Peek())) {
       if (Next() == '\\') Next();
     }
-    std::string name(Since(start));
-    const bool is_wildcard = name == "*";
-    std::erase(name, '\\');
-    path.push_back({.kind = is_wildcard ? Kind::kWildcard : Kind::kField, .text = std::move(name)});
+    std::string_view name = Since(start);
+    if (name == "*") return Add(Kind::kWildcard);
+    if (name.find('\\') != std::string_view::npos) {
+      std::string plain(name);
+      std::erase(plain, '\\');
+      name = Keep(std::move(plain));
+    }
+    Add(Kind::kField, name);
   }
 
-  base::Status Number(JsonPath& path) {
+  base::Status Number() {
     const std::size_t start = position_;
     if (Peek() == '+' || Peek() == '-') Next();
     while (Peek() == '.' || IsDigit(Peek())) Next();
     const std::string_view text = Since(start);
-    if (const auto whole = golang::Atoi(text); whole.ok()) {
-      path.push_back({.kind = Kind::kInt, .text = {}, .number = *whole});
-    } else if (const auto real = ReadFloat(text)) {
-      path.push_back({.kind = Kind::kFloat, .text = {}, .real = *real});
+    if (golang::Atoi(text).ok()) {
+      Add(Kind::kInt, text);
+    } else if (ReadFloat(text)) {
+      Add(Kind::kFloat, text);
     } else {
       return base::BadRequest(base::StrCat("cannot parse number ", text));
     }
     return base::OkStatus();
   }
 
-  base::Status Quoted(JsonPath& path, char32_t quote) {
+  base::Status Quoted(char32_t quote) {
     const std::size_t start = position_ - 1;
     while (true) {
       const char32_t rune = Next();
       if (rune == kEnd || rune == '\n') return base::BadRequest("unterminated quoted string");
-      if (rune == quote && input_[position_ - 2] != '\\') break;
+      if (rune == quote && text_[position_ - 2] != '\\') break;
     }
-    auto text = Unquote(Since(start));
-    if (!text) {
-      return base::BadRequest(
-          base::StrCat("unquote string ", Since(start), " error invalid syntax"));
+    const std::string_view quoted = Since(start);
+    if (quoted.find('\\') == std::string_view::npos) {
+      Add(Kind::kText, quoted.substr(1, quoted.size() - 2));
+    } else if (auto text = Unquote(quoted)) {
+      Add(Kind::kText, Keep(*std::move(text)));
+    } else {
+      return base::BadRequest(base::StrCat("unquote string ", quoted, " error invalid syntax"));
     }
-    path.push_back({.kind = Kind::kText, .text = *std::move(text)});
     return base::OkStatus();
   }
 
-  base::Status Array(JsonPath& path) {
-    const std::size_t end = std::string_view(input_).find_first_of("]\n", position_);
-    if (end == std::string_view::npos || input_[end] == '\n') {
+  base::Status Array() {
+    const std::size_t end = text_.find_first_of("]\n", position_);
+    if (end == std::string_view::npos || text_[end] == '\n') {
       return base::BadRequest("unterminated array");
     }
-    const std::string text = input_.substr(position_, end - position_);
+    const std::string_view text = text_.substr(position_, end - position_);
     position_ = end + 1;
-    if (text == "*") return Slice(path, ":");
-    const auto parts = base::Split(text, ',');
-    if (parts.size() > 1) return Union(path, parts);
+    return text.find(',') == std::string_view::npos ? Element(text) : Union(text);
+  }
+
+  // "*", "'key'", "first:last:step".
+  base::Status Element(std::string_view text) {
     const bool is_key =
         text.size() >= 2 && text.find('\'') == 0 && text.find('\'', 1) == text.size() - 1;
-    if (!is_key) return Slice(path, text);
-    for (JsonPathNode& node :
-         TRY(ParsePart(base::StrCat(".", std::string_view(text).substr(1, text.size() - 2))))) {
-      path.push_back(std::move(node));
+    if (is_key) {
+      Parser key(Keep(base::StrCat(".", text.substr(1, text.size() - 2))), path_);
+      TRY(key.Parse());
+      last_ = key.last_;
+      return base::OkStatus();
     }
+    if (text == "*") text = ":";
+    TRY(ReadBounds(text));
+    Add(Kind::kSlice, text);
     return base::OkStatus();
   }
 
-  static base::Status Union(JsonPath& path, const std::vector<std::string_view>& parts) {
-    JsonPathNode node{.kind = Kind::kUnion, .text = {}};
-    for (std::string_view part : parts) {
-      const std::size_t start = std::min(part.find_first_not_of(' '), part.size());
-      part = part.substr(start, part.find_last_not_of(' ') + 1 - start);
-      node.paths.push_back(TRY(ParsePart(base::StrCat("[", part, "]"))));
-    }
-    path.push_back(std::move(node));
-    return base::OkStatus();
-  }
-
-  static base::Status Slice(JsonPath& path, std::string_view text) {
-    const auto parts = base::Split(text, ':');
-    if (parts.size() > 3 || !std::all_of(parts.begin(), parts.end(), IsBound)) {
-      return base::BadRequest(base::StrCat("invalid array index ", text));
-    }
-    JsonPathNode node{.kind = Kind::kSlice, .text = {}};
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].empty()) continue;
-      const auto value = golang::Atoi(parts[i]);
-      if (!value.ok()) {
-        return base::BadRequest(base::StrCat("array index ", parts[i], " is not a number"));
+  base::Status Union(std::string_view text) {
+    Add(Kind::kUnion);
+    for (std::string_view part : base::Split(text, ',')) {
+      part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+      part = part.substr(0, part.find_last_not_of(' ') + 1);
+      if (part.starts_with("?(")) {
+        TRY(Within(last_, Keep(base::StrCat("[", part, "]"))));
+      } else {
+        Parser element({}, path_);
+        TRY(element.Element(part));
+        element.End(last_);
       }
-      node.bounds[i] = {.is_known = true, .value = *value};
     }
-    if (parts.size() == 1) {
-      // Go's numbers wrap around.
-      const auto behind = static_cast<std::uint64_t>(node.bounds[0].value) + 1;
-      node.bounds[1] = {
-          .is_known = true, .is_derived = true, .value = static_cast<std::int64_t>(behind)};
-    }
-    path.push_back(std::move(node));
     return base::OkStatus();
   }
 
   // Up to the first ")" that is not between two quotes of one kind; "]" has to follow it.
-  base::Status Filter(JsonPath& path) {
+  base::Status Filter() {
     position_ += 3;
     const std::size_t start = position_;
     char32_t quote = 0;
@@ -349,39 +387,53 @@ class Parser {
       if (rune != '"' && rune != '\'') continue;
       if (quote == 0) {
         quote = rune;
-      } else if (rune == quote && input_[position_ - 2] != '\\') {
+      } else if (rune == quote && text_[position_ - 2] != '\\') {
         is_closed = true;
       }
     }
     const std::string_view text = Since(start).substr(0, position_ - start - 1);
     if (Next() != ']') return base::BadRequest("unclosed array expect ]");
-    path.push_back(TRY(Condition(text)));
-    return base::OkStatus();
+    return Condition(text);
   }
 
-  static base::Result<JsonPathNode> Condition(std::string_view text) {
-    JsonPathNode node{.kind = Kind::kFilter, .text = {}};
+  base::Status Condition(std::string_view text) {
     const std::size_t sign = text.find_first_of(kOperatorSigns);
     if (sign == 0 || sign == std::string_view::npos || sign + 1 == text.size()) {
-      node.paths.push_back(TRY(ParsePart(text)));
-      return node;
+      Add(Kind::kFilter);
+      return Within(last_, text);
     }
     // One character is left for the right side, whatever it is.
     const std::size_t end = std::min(text.find_first_not_of(kOperatorSigns, sign), text.size() - 1);
-    node.text = text.substr(sign, end - sign);
-    node.paths.push_back(TRY(ParsePart(text.substr(0, sign))));
-    node.paths.push_back(TRY(ParsePart(text.substr(end))));
-    return node;
+    Add(Kind::kFilter, text.substr(sign, end - sign));
+    TRY(Within(last_, text.substr(0, sign)));
+    return Within(last_, text.substr(end));
   }
 
-  const std::string input_;
+  const std::string_view text_;
+  JsonPath& path_;
   std::size_t position_ = 0;
+  std::size_t last_ = kNone;  // the last step of what is read, which may have nodes within it
 };
 
 }  // namespace
 
 base::Result<JsonPath> ParseJsonPath(std::string_view path) {
-  return Parser(base::StrCat("{", path, "}")).Parse();
+  JsonPath parsed;
+  parsed.nodes.reserve(path.size());  // each has a character of its own
+  TRY(Parser(path, parsed).Parse());
+  return parsed;
+}
+
+std::int64_t IntOf(const JsonPathNode& node) {
+  const auto value = golang::Atoi(node.text);
+  return value.ok() ? *value : 0;
+}
+
+double FloatOf(const JsonPathNode& node) { return ReadFloat(node.text).value_or(0); }
+
+JsonPathBounds BoundsOf(const JsonPathNode& node) {
+  const auto bounds = ReadBounds(node.text);
+  return bounds.ok() ? *bounds : JsonPathBounds{};
 }
 
 }  // namespace portcullis::api

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "base/strings.h"
 
 namespace portcullis::api {
 namespace {
@@ -47,6 +51,39 @@ TEST(JsonPathTest, RefusesWithKubernetesTexts) {
   for (const auto& [path, expected] : rows) {
     const auto parsed = ParseJsonPath(path);
     EXPECT_EQ(parsed.ok() ? "" : parsed.status().message(), expected) << path;
+  }
+}
+
+TEST(JsonPathTest, NestsThePathsOfFiltersAndUnions) {
+  using Kind = JsonPathNode::Kind;
+  const auto path = ParseJsonPath(R"(.a\.b['c',0][?(@.d=="e\"f")][?(@)].g)");
+  ASSERT_TRUE(path.ok());
+  const std::vector<JsonPathNode> expected = {
+      {.kind = Kind::kField, .text = "a.b"},
+      {.kind = Kind::kUnion, .size = 2},
+      {.kind = Kind::kField, .ends_path = true, .text = "c"},
+      {.kind = Kind::kSlice, .ends_path = true, .text = "0"},
+      {.kind = Kind::kFilter, .size = 2, .text = "=="},
+      {.kind = Kind::kField, .ends_path = true, .text = "d"},
+      {.kind = Kind::kText, .ends_path = true, .text = "e\"f"},
+      {.kind = Kind::kFilter, .size = 1},
+      {.kind = Kind::kSelf, .ends_path = true},
+      {.kind = Kind::kField, .text = "g"},
+  };
+  EXPECT_EQ(path->nodes, expected);
+}
+
+// kube-apiserver has no limit but that of a request, so a long path has to be cheap.
+TEST(JsonPathTest, KeepsAtMostOneSmallNodeForEachCharacter) {
+  static_assert(sizeof(JsonPathNode) <= 24);
+  const std::string commas(100000, ',');
+  std::string fields;
+  for (int i = 0; i < 50000; ++i) fields += ".a";
+  for (const std::string& text : {base::StrCat("[", commas, "]"), fields}) {
+    const auto path = ParseJsonPath(text);
+    ASSERT_TRUE(path.ok());
+    EXPECT_LE(path->nodes.capacity(), text.size());
+    EXPECT_TRUE(path->texts.empty());
   }
 }
 

@@ -3,16 +3,17 @@
 #include "server/table/json_path.h"
 
 #include <iterator>
+#include <span>
 
 #include "api/json_path.h"
 
 namespace portcullis::server::table {
 namespace {
 
-using api::JsonPath;
 using api::JsonPathNode;
 using json::Value;
 using Values = std::vector<Value>;
+using Nodes = std::span<const JsonPathNode>;
 using Kind = JsonPathNode::Kind;
 
 constexpr int kMaxDepth = 64;  // of descent
@@ -31,9 +32,9 @@ void Descend(Value value, int depth, Values& out) {
 }
 
 // Which of `size` elements; false if there are none such.
-bool ReadBounds(const JsonPathNode& node, std::int64_t size, std::int64_t& first,
+bool ReadBounds(const api::JsonPathBounds& bounds, std::int64_t size, std::int64_t& first,
                 std::int64_t& last) {
-  const auto& [from, to, step] = node.bounds;
+  const auto& [from, to, step] = bounds;
   first = from.value < 0 ? from.value + size : from.value;
   last = to.is_known ? to.value : size;
   if (last < 0 || (last == 0 && to.is_derived)) last += size;
@@ -46,34 +47,40 @@ class Walker {
  public:
   explicit Walker(json::Arena& arena) : arena_(arena) {}
 
-  Values Walk(Values found, const JsonPath& path) {
-    for (const JsonPathNode& node : path) {
-      found = Step(std::move(found), node);
-      if (failed_) break;
+  // Along the first path of `nodes`, which is taken off.
+  Values Walk(Values found, Nodes& nodes) {
+    bool is_last = false;
+    while (!failed_ && !is_last && !nodes.empty()) {
+      const JsonPathNode& node = nodes.front();
+      found = Step(std::move(found), node, nodes.subspan(1, node.size));
+      is_last = node.ends_path;
+      nodes = nodes.subspan(1 + node.size);
     }
     return found;
   }
   bool failed() const { return failed_; }
 
  private:
-  Values Step(Values found, const JsonPathNode& node) {
+  Values Step(Values found, const JsonPathNode& node, Nodes within) {
     switch (node.kind) {
       case Kind::kText:
         return {json::String(arena_, node.text)};
       case Kind::kInt:
-        return Values(found.size(), Value::Int(node.number));
+        return Values(found.size(), Value::Int(api::IntOf(node)));
       case Kind::kFloat:
-        return Values(found.size(), Value::Double(node.real));
+        return Values(found.size(), Value::Double(api::FloatOf(node)));
       case Kind::kBool:
-        return Values(found.size(), Value::Bool(node.truth));
+        return Values(found.size(), Value::Bool(node.text == "true"));
       case Kind::kSlice:
-        return Slice(std::move(found), node);
+        return Slice(std::move(found), api::BoundsOf(node));
       case Kind::kFilter:
-        return Filter(std::move(found), node);
+        return Filter(std::move(found), within, node.text);
       case Kind::kUnion:
-        return Union(std::move(found), node);
+        return Union(std::move(found), within);
       case Kind::kIdentifier:
         failed_ = true;
+        return found;
+      case Kind::kSelf:
         return found;
       default:
         break;
@@ -91,19 +98,19 @@ class Walker {
     return out;
   }
 
-  Values Slice(Values found, const JsonPathNode& node) {
+  Values Slice(Values found, const api::JsonPathBounds& bounds) {
     Values out;
     for (const Value& value : found) {
       if (value.is_null()) continue;
       std::int64_t first = 0;
       std::int64_t last = 0;
       if (!value.is_array() ||
-          !ReadBounds(node, static_cast<std::int64_t>(value.size()), first, last)) {
+          !ReadBounds(bounds, static_cast<std::int64_t>(value.size()), first, last)) {
         failed_ = true;
         return found;
       }
       if (first == last) return out;
-      const std::int64_t step = node.bounds[2].is_known ? node.bounds[2].value : 1;
+      const std::int64_t step = bounds.step.is_known ? bounds.step.value : 1;
       for (std::int64_t left = last - first; left > 0; left -= step) {
         out.push_back(value[static_cast<std::size_t>(last - left)]);
       }
@@ -111,10 +118,10 @@ class Walker {
     return out;
   }
 
-  Values Union(Values found, const JsonPathNode& node) {
+  Values Union(Values found, Nodes paths) {
     Values out;
-    for (const JsonPath& path : node.paths) {
-      Values some = Walk(found, path);
+    while (!paths.empty()) {
+      Values some = Walk(found, paths);
       if (failed_) return found;
       out.insert(out.end(), std::make_move_iterator(some.begin()),
                  std::make_move_iterator(some.end()));
@@ -122,31 +129,31 @@ class Walker {
     return out;
   }
 
-  Values Filter(Values found, const JsonPathNode& node) {
+  Values Filter(Values found, Nodes paths, std::string_view op) {
     Values out;
     for (const Value& value : found) {
       failed_ = failed_ || !value.is_array();
       for (const Value& element : value.elements()) {
-        if (!failed_ && Holds(element, node)) out.push_back(element);
+        if (!failed_ && Holds(element, paths, op)) out.push_back(element);
       }
       if (failed_) return found;
     }
     return out;
   }
 
-  bool Holds(Value element, const JsonPathNode& node) {
-    if (node.paths.size() == 1) {
+  bool Holds(Value element, Nodes paths, std::string_view op) {
+    if (op.empty()) {
       // Whether there is something; what cannot be done leaves what was there before.
-      return !Walker(arena_).Walk({element}, node.paths[0]).empty();
+      return !Walker(arena_).Walk({element}, paths).empty();
     }
     Values sides;
-    for (const JsonPath& path : node.paths) {
-      const Values found = Walk({element}, path);
+    while (!paths.empty()) {
+      const Values found = Walk({element}, paths);
       failed_ = failed_ || found.size() > 1;
       if (failed_ || found.empty()) return false;
       sides.push_back(found.front());
     }
-    return Compare(sides[0], sides[1], node.text);
+    return Compare(sides[0], sides[1], op);
   }
 
   template <typename Number>
@@ -188,7 +195,8 @@ std::vector<Value> FindJsonPath(json::Arena& arena, Value object, std::string_vi
   const auto parsed = api::ParseJsonPath(path);
   if (!parsed.ok()) return {};
   Walker walker(arena);
-  Values found = walker.Walk({object}, *parsed);
+  Nodes nodes = parsed->nodes;
+  Values found = walker.Walk({object}, nodes);
   return walker.failed() ? Values() : found;
 }
 
