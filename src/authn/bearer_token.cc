@@ -7,6 +7,7 @@
 #include "authn/methods.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "net/http.h"
 
 namespace portcullis::authn {
@@ -35,31 +36,12 @@ Outcome AuthenticateBy(const TokenAuthenticators& tokens, std::string_view token
   return Unauthorized(errors.empty() ? "invalid bearer token" : Aggregate(errors));
 }
 
-// As Go's strings.TrimSpace: ASCII's white space, and that of Unicode which is written in two bytes.
-std::string_view TrimSpace(std::string_view text) {
-  constexpr std::string_view kBlanks[] = {" ",  "\t", "\n",       "\v",
-                                          "\f", "\r", "\xc2\x85", "\xc2\xa0"};
-  for (bool found = true; found;) {
-    found = false;
-    for (const std::string_view blank : kBlanks) {
-      if (text.starts_with(blank)) {
-        text.remove_prefix(blank.size());
-        found = true;
-      } else if (text.ends_with(blank)) {
-        text.remove_suffix(blank.size());
-        found = true;
-      }
-    }
-  }
-  return text;
-}
-
 class BearerToken final : public Authenticator {
  public:
   explicit BearerToken(TokenAuthenticators tokens) : tokens_(std::move(tokens)) {}
 
   Outcome Authenticate(const RequestView& request) const override {
-    const std::string_view header = TrimSpace(request.headers.Get("Authorization"));
+    const std::string_view header = golang::TrimSpace(request.headers.Get("Authorization"));
     const auto parts = base::Cut(header, " ");
     if (!parts || !base::EqualsIgnoreCase(parts->first, "bearer")) return std::optional<Identity>();
     // "Bearer  x" has an empty token, which is none.

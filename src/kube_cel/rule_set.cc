@@ -3,6 +3,7 @@
 #include "kube_cel/rule_set.h"
 
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "kube_cel/schema_rules.h"
 
 namespace portcullis::kube_cel {
@@ -20,9 +21,9 @@ void Compile(RuleNode& node, bool is_resource) {
     if (const auto text = item["messageExpression"].AsString(); !text.empty()) {
       rule.message_expression = Compiler::CompileIn(scope, text, Expected::kString);
     }
-    rule.message = base::Trim(item["message"].AsString());
+    rule.message = golang::TrimSpace(item["message"].AsString());
     rule.reason = item["reason"].AsString();
-    rule.field_path = base::Trim(item["fieldPath"].AsString());
+    rule.field_path = golang::TrimSpace(item["fieldPath"].AsString());
     rule.uses_old = rule.expression->ok() &&
                     rule.expression->program().Uses(scope->environment->VariableIndex("oldSelf"));
     node.rules.push_back(std::move(rule));

@@ -10,6 +10,7 @@
 #include "cel/library/costs.h"
 #include "cel/library/format.h"
 #include "cel/program.h"
+#include "golang/strings.h"
 
 namespace portcullis::cel {
 namespace {
@@ -168,38 +169,8 @@ Value Substring(EvalContext& context, std::span<const Value> args) {
   return Value::String(text.substr(begin, length));
 }
 
-bool IsSpace(char32_t c) {
-  switch (c) {
-    case 0x20:
-    case 0x85:
-    case 0xA0:
-    case 0x1680:
-    case 0x2028:
-    case 0x2029:
-    case 0x202F:
-    case 0x205F:
-    case 0x3000:
-      return true;
-    default:
-      return (c >= 0x9 && c <= 0xD) || (c >= 0x2000 && c <= 0x200A);
-  }
-}
-
 Value Trim(EvalContext&, std::span<const Value> args) {
-  std::string_view text = args[0].text();
-  while (!text.empty()) {
-    std::size_t size = 1;
-    if (!IsSpace(base::DecodeRune(text, size))) break;
-    text.remove_prefix(size);
-  }
-  while (!text.empty()) {
-    std::size_t begin = text.size() - 1;
-    while (begin > 0 && IsContinuation(text[begin])) --begin;
-    std::size_t size = 1;
-    if (!IsSpace(base::DecodeRune(text.substr(begin), size))) break;
-    text = text.substr(0, begin);
-  }
-  return Value::String(text);
+  return Value::String(golang::TrimSpace(args[0].text()));
 }
 
 Value Join(EvalContext& context, std::span<const Value> args) {

@@ -3,6 +3,7 @@
 // Evaluating one policy: match conditions, validations, messages, audit annotations.
 #include "base/fiber.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "policy/cel_policy/conditions.h"
 #include "policy/cel_policy/validating.h"
 
@@ -141,7 +142,7 @@ class Evaluator {
         decision.message = validation.message;
       } else {
         decision.message =
-            base::StrCat("failed expression: ", base::Trim(validation.expression->text()));
+            base::StrCat("failed expression: ", golang::TrimSpace(validation.expression->text()));
       }
     }
   }
@@ -158,7 +159,7 @@ class Evaluator {
   }
 
   static std::string UsableMessage(std::string_view text) {
-    text = base::Trim(text);
+    text = golang::TrimSpace(text);
     const bool usable = text.size() <= kMaxMessage && text.find('\n') == std::string_view::npos;
     return usable ? std::string(text) : "";
   }
@@ -183,7 +184,7 @@ class Evaluator {
         if (!result.error.empty()) {
           value.error = EvaluationErrorText(expression, result.error);
         } else if (result.value.is_string()) {
-          value.value = base::Trim(result.value.text()).substr(0, kMaxAuditValue);
+          value.value = golang::TrimSpace(result.value.text()).substr(0, kMaxAuditValue);
         } else if (result.value.kind() != cel::Kind::kNull) {
           value.error =
               base::StrCat("valueExpression '", expression.text(),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "golang/strings.h"
 
 namespace portcullis::policy {
 namespace {
@@ -38,7 +39,7 @@ void CompileValidations(kube_cel::Compiler& compiler, json::Value spec, const Sc
     if (const auto text = item["messageExpression"].AsString(); !text.empty()) {
       validation.message_expression = compiler.Compile(message_scope, text, Expected::kString);
     }
-    validation.message = base::Trim(item["message"].AsString());
+    validation.message = golang::TrimSpace(item["message"].AsString());
     validation.reason = item["reason"].AsString();
     policy.validations.push_back(std::move(validation));
   }

@@ -13,6 +13,7 @@
 #include "api/names.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "registry/admission/cel_expressions.h"
 #include "registry/admission/webhook_configuration_validation.h"
 #include "registry/validation/checks.h"
@@ -239,7 +240,7 @@ class PolicyChecker {
     std::size_t index = 0;
     for (const json::Value& condition : conditions.elements()) {
       const FieldPath place = path.Index(index++);
-      const std::string_view text = base::Trim(condition["expression"].AsString());
+      const std::string_view text = golang::TrimSpace(condition["expression"].AsString());
       if (text.empty()) {
         errors_.push_back(api::Required(place.Child("expression"), ""));
       } else {
@@ -266,14 +267,14 @@ class PolicyChecker {
     for (const json::Value& variable : spec_["variables"].elements()) {
       const FieldPath place = path.Index(index++);
       const std::string_view name = variable["name"].AsString();
-      if (base::Trim(name).empty()) {
+      if (golang::TrimSpace(name).empty()) {
         errors_.push_back(api::Required(place.Child("name"), "name is not specified"));
       } else if (!IsIdentifier(name)) {
         errors_.push_back(
             api::Invalid(place.Child("name"), name, "must be a valid CEL identifier"));
       }
       const std::string_view text = variable["expression"].AsString();
-      if (base::Trim(text).empty()) {
+      if (golang::TrimSpace(text).empty()) {
         errors_.push_back(api::Required(place.Child("expression"), "expression is not specified"));
         continue;
       }
@@ -301,7 +302,7 @@ class PolicyChecker {
 
   void CheckValidation(json::Value validation, const FieldPath& path) {
     const std::string_view text = validation["expression"].AsString();
-    if (base::Trim(text).empty()) {
+    if (golang::TrimSpace(text).empty()) {
       errors_.push_back(api::Required(path.Child("expression"), "expression is not specified"));
     } else {
       Compile(Place::kValidation, scope_, text, Expected::kBool, path.Child("expression"));
@@ -309,7 +310,7 @@ class PolicyChecker {
     const std::string_view message_expression = validation["messageExpression"].AsString();
     if (!message_expression.empty()) {
       const FieldPath place = path.Child("messageExpression");
-      if (base::Trim(message_expression).empty()) {
+      if (golang::TrimSpace(message_expression).empty()) {
         errors_.push_back(
             api::Invalid(place, message_expression, "must be non-empty if specified"));
       } else {
@@ -320,7 +321,7 @@ class PolicyChecker {
     }
     const std::string_view message = validation["message"].AsString();
     if (!message.empty()) {
-      const std::string_view trimmed = base::Trim(message);
+      const std::string_view trimmed = golang::TrimSpace(message);
       if (trimmed.empty()) {
         errors_.push_back(
             api::Invalid(path.Child("message"), message, "must be non-empty if specified"));
@@ -369,7 +370,7 @@ class PolicyChecker {
         AddInvalid(place.Child("key"), full, api::IsQualifiedName(full), errors_);
       }
       const std::string_view text = annotation["valueExpression"].AsString();
-      const std::string_view trimmed = base::Trim(text);
+      const std::string_view trimmed = golang::TrimSpace(text);
       if (trimmed.empty()) {
         errors_.push_back(
             api::Required(place.Child("valueExpression"), "valueExpression is not specified"));
@@ -415,7 +416,7 @@ class PolicyChecker {
     } else {
       const FieldPath place = path.Child(wanted).Child("expression");
       const std::string_view text = mutation[wanted]["expression"].AsString();
-      if (base::Trim(text).empty()) {
+      if (golang::TrimSpace(text).empty()) {
         errors_.push_back(api::Required(place, ""));
       } else {
         Scope scope = scope_;
@@ -500,7 +501,7 @@ void ValidatePolicyStatus(json::Value status, FieldErrors& errors) {
     if (warning["warning"].AsString().empty()) {
       errors.push_back(api::Required(place.Child("warning"), ""));
     }
-    const std::string_view ref = base::Trim(warning["fieldRef"].AsString());
+    const std::string_view ref = golang::TrimSpace(warning["fieldRef"].AsString());
     if (ref.empty()) {
       errors.push_back(api::Required(place.Child("fieldRef"), ""));
     } else if (const auto parsed = api::ParseJsonPath(ref); !parsed.ok()) {

@@ -10,6 +10,7 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "golang/url.h"
 
 namespace portcullis::registry {
@@ -251,7 +252,7 @@ void CheckConditions(json::Value conditions, const FieldPath& path,
   std::size_t index = 0;
   for (const json::Value condition : conditions.elements()) {
     const FieldPath place = path.Index(index++);
-    const std::string_view expression = base::Trim(condition["expression"].AsString());
+    const std::string_view expression = golang::TrimSpace(condition["expression"].AsString());
     if (expression.empty()) {
       errors.push_back(api::Required(place.Child("expression"), ""));
     } else if (expressions != nullptr) {

@@ -10,6 +10,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "golang/strings.h"
 #include "golang/time.h"
 
 namespace portcullis::registry {
@@ -131,7 +132,7 @@ std::string_view WithoutZone(std::string_view schedule) {
     if (!schedule.starts_with(prefix)) continue;
     const std::size_t space = schedule.find(' ');
     if (space == std::string_view::npos) break;
-    schedule = base::Trim(schedule.substr(space));
+    schedule = golang::TrimSpace(schedule.substr(space));
   }
   return schedule;
 }

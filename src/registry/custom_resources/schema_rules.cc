@@ -11,6 +11,7 @@
 #include "api/schema/validate.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "kube_cel/evaluation.h"
 #include "kube_cel/schema_rules.h"
 #include "kube_cel/schema_sizes.h"
@@ -169,21 +170,21 @@ class Checker {
   }
 
   void CheckTexts(Value props, Value rule, const FieldPath& at) {
-    const std::string_view text = base::Trim(rule["rule"].AsString());
+    const std::string_view text = golang::TrimSpace(rule["rule"].AsString());
     const std::string_view message = rule["message"].AsString();
     if (text.empty()) {
       errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
-    } else if (!message.empty() && base::Trim(message).empty()) {
+    } else if (!message.empty() && golang::TrimSpace(message).empty()) {
       errors_.push_back(
           api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
-    } else if (HasNewlines(base::Trim(message))) {
+    } else if (HasNewlines(golang::TrimSpace(message))) {
       errors_.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
-    } else if (HasNewlines(text) && base::Trim(message).empty()) {
+    } else if (HasNewlines(text) && golang::TrimSpace(message).empty()) {
       errors_.push_back(api::Required(at.Child("message"),
                                       "message must be specified if rule contains line breaks"));
     }
     const std::string_view expression = rule["messageExpression"].AsString();
-    if (!expression.empty() && base::Trim(expression).empty()) {
+    if (!expression.empty() && golang::TrimSpace(expression).empty()) {
       errors_.push_back(api::Required(at.Child("messageExpression"),
                                       "messageExpression must be non-empty if specified"));
     }
@@ -195,7 +196,7 @@ class Checker {
     }
     const std::string_view field_path = rule["fieldPath"].AsString();
     if (field_path.empty()) return;
-    if (base::Trim(field_path).empty()) {
+    if (golang::TrimSpace(field_path).empty()) {
       errors_.push_back(
           api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
     }
@@ -393,8 +394,9 @@ class Judge {
     }
     kube_cel::Evaluation evaluation(arena_, inputs);
     const kube_cel::Evaluated result = evaluation.Evaluate(*rule.expression, budget_);
-    const std::string shown =
-        rule.message.empty() ? std::string(base::Trim(rule.expression->text())) : rule.message;
+    const std::string shown = rule.message.empty()
+                                  ? std::string(golang::TrimSpace(rule.expression->text()))
+                                  : rule.message;
     if (result.out_of_budget) {
       errors_.push_back(api::Invalid(path, type, kube_cel::kOutOfBudget));
       stopped_ = true;
@@ -450,14 +452,14 @@ class Judge {
             base::GoQuote(rule.message_expression->text()));
       }
       if (made.ok() && made.value.is_string()) {
-        const std::string_view text = base::Trim(made.value.text());
+        const std::string_view text = golang::TrimSpace(made.value.text());
         if (!text.empty() && text.size() <= 5120 && text.find('\n') == std::string_view::npos) {
           return std::string(text);
         }
       }
     }
     if (!rule.message.empty()) return rule.message;
-    return base::StrCat("failed rule: ", base::Trim(rule.expression->text()));
+    return base::StrCat("failed rule: ", golang::TrimSpace(rule.expression->text()));
   }
 
   static std::string_view Relative(std::string_view path) {

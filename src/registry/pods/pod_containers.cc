@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/sent_values.h"
 
@@ -352,7 +353,7 @@ void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& 
 
 void CheckImageSpace(json::Value container, const FieldPath& path, FieldErrors& errors) {
   const std::string_view image = container["image"].AsString();
-  if (base::Trim(image) == image) return;
+  if (golang::TrimSpace(image) == image) return;
   errors.push_back(
       api::Invalid(path.Child("image"), image, "must not have leading or trailing whitespace"));
 }

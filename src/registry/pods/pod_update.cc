@@ -9,6 +9,7 @@
 
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "json/sorted.h"
 #include "json/value_set.h"
 #include "registry/pods/app_armor.h"
@@ -289,7 +290,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
       const std::string_view image = container["image"].AsString();
       const FieldPath at = FieldPath("spec", list).Index(index++).Child("image");
       if (image.empty()) errors.push_back(api::Required(at, ""));
-      if (base::Trim(image) != image) {
+      if (golang::TrimSpace(image) != image) {
         errors.push_back(api::Invalid(at, image, "must not have leading or trailing whitespace"));
       }
     }

@@ -9,6 +9,7 @@
 
 #include "api/view/pod.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "json/sorted.h"
 #include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
@@ -294,7 +295,7 @@ void CheckAppArmor(json::Value profile, const FieldPath& path, FieldErrors& erro
     errors.push_back(
         api::Required(path.Child("type"), "type is required when appArmorProfile is set"));
   } else if (type == "Localhost") {
-    if (!local.is_null() && base::Trim(local.AsString()) != local.AsString()) {
+    if (!local.is_null() && golang::TrimSpace(local.AsString()) != local.AsString()) {
       errors.push_back(
           api::Invalid(local_path, local.AsString(), "must not be padded with whitespace"));
     } else if (local.AsString().empty()) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "registry/services/service_validation.h"
 #include "registry/validation/addresses.h"
 
@@ -179,15 +180,15 @@ void CheckSourceRanges(json::Value object, FieldErrors& errors) {
     if (!balanced) errors.push_back(api::Forbidden(path, kOnlyBalanced));
     std::size_t index = 0;
     for (const json::Value& range : ranges.elements()) {
-      CheckCidr(base::Trim(range.AsString()), path.Index(index++), errors);
+      CheckCidr(golang::TrimSpace(range.AsString()), path.Index(index++), errors);
     }
   } else if (annotations.Has(kAnnotation)) {
     const FieldPath path = FieldPath("metadata", "annotations").Key(kAnnotation);
     if (!balanced) errors.push_back(api::Forbidden(path, kOnlyBalanced));
-    const std::string_view text = base::Trim(annotations[kAnnotation].AsString());
+    const std::string_view text = golang::TrimSpace(annotations[kAnnotation].AsString());
     if (text.empty()) return;
     for (const std::string_view range : base::Split(text, ',')) {
-      CheckCidr(base::Trim(range), path, errors);
+      CheckCidr(golang::TrimSpace(range), path, errors);
     }
   }
 }
