@@ -10,6 +10,7 @@
 #include "api/patch/managed_entries.h"
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"
+#include "api/schema/from_unstructured.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -292,6 +293,7 @@ class Application {
 
  private:
   base::Status OwnByNobody(Value plain);
+  base::Status CheckConfiguration() const;
   Entry& Own(FieldSet claimed, std::optional<Entry>& before);
   base::Result<Value> Prune(Value merged, const Entry& last) const;
   base::Result<Versions::View> In(const std::string& version, Value object) const;
@@ -432,12 +434,27 @@ base::Status Application::OwnByNobody(Value plain) {
   return base::OkStatus();
 }
 
+// The configuration may have no managedFields; those that cannot be read are refused by their schema.
+base::Status Application::CheckConfiguration() const {
+  const Value managers = config_["metadata"]["managedFields"];
+  if (!managers.is_array()) return base::OkStatus();
+  const schema::Schema* list = schema::FindSchema(schema_, {"metadata", "managedFields"});
+  for (const Value& entry : managers.elements()) {
+    if (!entry.is_object()) return base::OkStatus();
+    if (list != nullptr && !schema::FromUnstructured(arena_, *list->element, entry).ok()) {
+      return base::OkStatus();
+    }
+  }
+  return base::BadRequest("metadata.managedFields must be nil");
+}
+
 base::Result<Value> Application::Run(Force force) {
   const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
   auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
   if (decoded.ok()) entries_ = *std::move(decoded);
   const Value plain = WithoutManagedFields(arena_, stored);
   if (entries_.empty() && !plain.empty()) TRY(OwnByNobody(plain));
+  TRY(CheckConfiguration());
   TRY(CheckTyped(schema_, config_)
           .Annotate(base::StrCat("failed to create typed patch object (", NameOf(config_), ")")));
   if (IsCustom(schema_)) {

@@ -420,19 +420,6 @@ base::Status CheckAppliedKind(const PatchTarget& target, json::Value config) {
   return base::BadRequest(base::StrCat("invalid object type: ", kind.ToString()));
 }
 
-// Whether what is applied has managedFields that can be read; others are refused by their schema.
-bool HasManagedFields(Operation& op, const PatchTarget& target, json::Value config) {
-  const json::Value managers = config["metadata"]["managedFields"];
-  if (!managers.is_array()) return false;
-  const api::schema::Schema* list =
-      api::schema::FindSchema(*target.schema, {"metadata", "managedFields"});
-  const std::span<const json::Value> entries = managers.elements();
-  return std::all_of(entries.begin(), entries.end(), [&](const json::Value& entry) {
-    if (!entry.is_object() || list == nullptr) return entry.is_object();
-    return api::schema::FromUnstructured(op.arena, *list->element, entry).ok();
-  });
-}
-
 // The result of an apply does not fit into the Go type: Kubernetes has no kind of error for that.
 base::Status NotConverted(const PatchTarget& target, json::Value config, std::string_view why) {
   const std::string_view version = config["apiVersion"].AsString();
@@ -477,9 +464,6 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const WriteOptions& options = input.options;
   const json::Value config = TRY(AppliedObject(op, input));
   TRY(CheckAppliedKind(target, config));
-  if (HasManagedFields(op, target, config)) {
-    return base::BadRequest("metadata.managedFields must be nil");
-  }
   std::string yaml_error;
   if (input.applied.is_null() && options.validation != FieldValidation::kIgnore) {
     yaml_error = StrictYamlError(op.arena, input.body);
