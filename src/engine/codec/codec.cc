@@ -93,7 +93,10 @@ json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
   if (schema == nullptr || custom) return object;
-  if (!HasEmptyCollection(object)) return api::schema::InGoOrder(arena, *schema, object);
+  // Definitions are stored as JSON, which tells an empty list from none.
+  if (!HasEmptyCollection(object) || kind.group == "apiextensions.k8s.io") {
+    return api::schema::InGoOrder(arena, *schema, object);
+  }
   api::schema::DecodeOptions options;
   options.empty_becomes_null = true;
   options.keeps_empty_bytes = true;

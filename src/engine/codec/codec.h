@@ -67,7 +67,7 @@ json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& ar
                            json::Value known = {});
 
 // What becomes of an object of a built-in kind on its way through the store: lists that Go always
-// writes come back as null if they are empty, and members stand in Go's order.
+// writes come back as null if they are empty, but for definitions, and members stand in Go's order.
 json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
                      const api::GroupVersionKind& kind, json::Value object);
 
