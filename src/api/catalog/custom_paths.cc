@@ -24,6 +24,46 @@ constexpr std::string_view kMediaTypes[] = {"application/json", "application/yam
 constexpr std::string_view kPatchTypes[] = {
     "application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"};
 
+// In the order of version 2.
+constexpr std::string_view kPatchTypesOfV2[] = {
+    "application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"};
+constexpr std::string_view kSchemes[] = {"https"};
+
+// Parameters that version 2 refers to: names in its "parameters", which end with the hash of what is
+// there.
+constexpr std::string_view kReferences[] = {
+    "allowWatchBookmarks-HC2hJt-J",
+    "continue-QfD61s0i",
+    "fieldManager-Qy4HdaTW",
+    "fieldSelector-xIcQKXFG",
+    "force-tOGGb0Yi",
+    "gracePeriodSeconds--K5HaBOS",
+    "ignoreStoreReadErrorWithClusterBreakingPotential-QbNkfIqj",
+    "labelSelector-5Zw57w4C",
+    "limit-1NfNmdNH",
+    "namespace-vgWSWtn3",
+    "orphanDependents-uRB25kX5",
+    "pretty-tJGM1-ng",
+    "propagationPolicy-6jk3prlO",
+    "resourceVersion-5WAnf1kx",
+    "resourceVersionMatch-t8XhRHeC",
+    "sendInitialEvents-rLXlEK_k",
+    "shardSelector-Kgyki_3_",
+    "timeoutSeconds-yvYezaOC",
+    "watch-XNNPZGbK"};
+constexpr std::string_view kFieldManagerOfPatch = "fieldManager-7c6nTn1T";
+constexpr std::string_view kDeleteOptionsBody = "body-2Y1dVQaQ";
+constexpr std::string_view kPatchBody = "body-78PwaGsr";
+
+// The one of kReferences with this name; "" if there is none.
+std::string_view ReferenceOf(std::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kReferences), std::end(kReferences), [&](std::string_view reference) {
+        return reference.starts_with(name) && reference.substr(name.size()).starts_with('-');
+      });
+  return found == std::end(kReferences) ? std::string_view() : *found;
+}
+
 // Query parameters that are no strings.
 constexpr std::string_view kBooleans[] = {"allowWatchBookmarks",
                                           "force",
@@ -127,7 +167,8 @@ std::string OperationName(std::string_view text, bool is_capital) {
 // The paths of one resource.
 class Paths {
  public:
-  Paths(json::Arena& arena, const ResourceInfo& info) : arena_(arena), info_(info) {
+  Paths(json::Arena& arena, const ResourceInfo& info, OpenApi form)
+      : arena_(arena), info_(info), v3_(form == OpenApi::kV3) {
     std::string_view group = info.resource.group;
     constexpr std::string_view kOfKubernetes = ".k8s.io";
     if (group.ends_with(kOfKubernetes)) group.remove_suffix(kOfKubernetes.size());
@@ -176,24 +217,32 @@ class Paths {
     }
     std::vector<std::string_view> query(shared.begin(), shared.end());
     query.emplace_back("pretty");
-    item.Set("parameters", Parameters(query, in_path));
+    item.Set("parameters", Parameters(query, in_path, Content::kNone));
     return item.Build();
   }
 
   Value Operation(const Action& action, std::string_view id, Names parameters) {
     json::ObjectBuilder operation(arena_);
     operation.Set("operationId", id);
-    if (!parameters.empty()) operation.Set("parameters", Parameters(parameters, {}));
-    if (action.body != Content::kNone) {
+    const bool is_patch = action.body == Content::kPatch;
+    if (!v3_) {
+      operation.Set("consumes", Texts(is_patch ? Names(kPatchTypesOfV2) : kMediaTypes))
+          .Set("produces", Texts(kMediaTypes))
+          .Set("schemes", Texts(kSchemes));
+    } else if (action.body != Content::kNone) {
       json::ObjectBuilder body(arena_);
-      const bool is_patch = action.body == Content::kPatch;
       body.Set("content", Schemas(action.body, is_patch ? Names(kPatchTypes) : kMediaTypes));
       if (action.body != Content::kDeleteOptions) body.Set("required", true);
       operation.Set("requestBody", body.Build());
     }
+    const Value taken = Parameters(parameters, {}, action.body);
+    if (!taken.empty()) operation.Set("parameters", taken);
     json::ObjectBuilder responses(arena_);
     const Value answer =
-        json::ObjectBuilder(arena_).Set("content", Schemas(action.answer, kMediaTypes)).Build();
+        v3_ ? json::ObjectBuilder(arena_)
+                  .Set("content", Schemas(action.answer, kMediaTypes))
+                  .Build()
+            : json::ObjectBuilder(arena_).Set("schema", Ref(action.answer)).Build();
     for (const std::string_view code : action.codes) responses.Set(code, answer);
     responses.Set("401", json::MakeObject(arena_, {}));
     operation.Set("responses", responses.Build());
@@ -207,9 +256,13 @@ class Paths {
     return operation.Build();
   }
 
-  // In the order of their names.
-  Value Parameters(Names query, Names path) {
+  // In the order of their names. The body is one of them in version 2.
+  Value Parameters(Names query, Names path, Content body) {
     std::map<std::string_view, Value> made;
+    if (!v3_ && body != Content::kNone) made.emplace("body", BodyParameter(body));
+    if (!v3_ && body == Content::kPatch) {
+      made.emplace("fieldManager", Reference("parameters", kFieldManagerOfPatch));
+    }
     for (const std::string_view name : query) made.emplace(name, Parameter("query", name));
     for (const std::string_view name : path) made.emplace(name, Parameter("path", name));
     json::ArrayBuilder parameters(arena_);
@@ -217,7 +270,20 @@ class Paths {
     return parameters.Build();
   }
 
+  Value BodyParameter(Content body) {
+    if (body == Content::kDeleteOptions) return Reference("parameters", kDeleteOptionsBody);
+    if (body == Content::kPatch) return Reference("parameters", kPatchBody);
+    return json::ObjectBuilder(arena_)
+        .Set("in", "body")
+        .Set("name", "body")
+        .Set("required", true)
+        .Set("schema", Ref(body))
+        .Build();
+  }
+
   Value Parameter(std::string_view in, std::string_view name) {
+    const std::string_view reference = ReferenceOf(name);
+    if (!v3_ && !reference.empty()) return Reference("parameters", reference);
     const auto is_in = [&](Names names) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };
@@ -227,17 +293,28 @@ class Paths {
     json::ObjectBuilder parameter(arena_);
     parameter.Set("in", in).Set("name", name);
     if (in == "path") parameter.Set("required", true);
+    if (!v3_) return parameter.Set("type", type).Set("uniqueItems", true).Build();
     return parameter
         .Set("schema",
              json::ObjectBuilder(arena_).Set("type", type).Set("uniqueItems", true).Build())
         .Build();
   }
 
+  Value Texts(Names texts) {
+    json::ArrayBuilder list(arena_);
+    for (const std::string_view text : texts) list.Add(Value::StringView(text));
+    return list.Build();
+  }
+
+  Value Reference(std::string_view section, std::string_view name) {
+    return json::ObjectBuilder(arena_).Set("$ref", base::StrCat("#/", section, "/", name)).Build();
+  }
+  Value Ref(Content content) {
+    return Reference(v3_ ? "components/schemas" : "definitions", NameOf(content));
+  }
+
   Value Schemas(Content content, Names types) {
-    const Value schema = json::ObjectBuilder(arena_)
-                             .Set("$ref", base::StrCat("#/components/schemas/", NameOf(content)))
-                             .Build();
-    const Value of_type = json::ObjectBuilder(arena_).Set("schema", schema).Build();
+    const Value of_type = json::ObjectBuilder(arena_).Set("schema", Ref(content)).Build();
     json::ObjectBuilder by_type(arena_);
     for (const std::string_view type : types) by_type.Set(type, of_type);
     return by_type.Build();
@@ -261,6 +338,7 @@ class Paths {
 
   json::Arena& arena_;
   const ResourceInfo& info_;
+  const bool v3_;
   std::string tag_;
   std::string group_name_;
   std::string_view subresource_;
@@ -274,8 +352,9 @@ std::string CustomDefinitionName(const GroupVersionKind& kind) {
   return base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
 }
 
-void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, json::ObjectBuilder& paths) {
-  Paths(arena, info).Add(paths);
+void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, OpenApi version,
+                    json::ObjectBuilder& paths) {
+  Paths(arena, info, version).Add(paths);
 }
 
 }  // namespace portcullis::api::catalog

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The paths of custom resources in version 3 of OpenAPI: operations with their parameters, bodies
-// and responses (apiextensions-apiserver, pkg/controller/openapi/builder).
+// The paths of custom resources in OpenAPI: operations with their parameters, bodies and responses
+// (apiextensions-apiserver, pkg/controller/openapi/builder).
 #pragma once
 
 #include <string>
@@ -14,6 +14,9 @@ namespace portcullis::api::catalog {
 // "stable.example.com", v1, CronTab: com.example.stable.v1.CronTab.
 std::string CustomDefinitionName(const GroupVersionKind& kind);
 
-void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, json::ObjectBuilder& paths);
+enum class OpenApi { kV2, kV3 };
+
+void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, OpenApi version,
+                    json::ObjectBuilder& paths);
 
 }  // namespace portcullis::api::catalog

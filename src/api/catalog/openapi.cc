@@ -164,7 +164,7 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
   json::ObjectBuilder paths(arena);
   for (const ResourceInfo* info : resources) {
     made.AddSchemas(*info, text(arena, *info), schemas);
-    AddCustomPaths(arena, *info, paths);
+    AddCustomPaths(arena, *info, OpenApi::kV3, paths);
   }
   json::ObjectBuilder document(arena);
   const Value info = json::ObjectBuilder(arena)
@@ -234,7 +234,7 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   json::ObjectBuilder paths(arena, document["paths"]);
   for (const ResourceInfo* info : custom) {
     made.AddSchemas(*info, schema_text(arena, *info), definitions);
-    made.AddPaths(*info, paths);
+    AddCustomPaths(arena, *info, OpenApi::kV2, paths);
   }
   SchemaDocument of_schemas(arena, false);
   for (const ResourceInfo* info : LegacyOf(catalog, "")) {
@@ -242,7 +242,7 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
     made.AddPaths(*info, paths);
   }
   document = json::With(arena, document, "definitions", definitions.Build());
-  document = json::With(arena, document, "paths", paths.Build());
+  document = json::With(arena, document, "paths", json::Sorted(arena, paths.Build()));
   return json::ToString(WithInitializers(arena, catalog, document, false), Plain());
 }
 
