@@ -12,7 +12,7 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/protobuf.h"
-#include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 #include "server/rest/present.h"
 
@@ -34,17 +34,24 @@ bool IsSelected(const WatchSession& session, const store::ObjectPtr& object) {
   return value.ok() && session.selection.Matches(*value);
 }
 
-// How an event looks to a watch with a selector: an object that leaves the selection is deleted.
-std::string_view SeenAs(const WatchSession& session, store::EventType type,
-                        const store::ObjectPtr& object, const store::ObjectPtr& previous) {
+// How an event looks to a watch: which type it has, "" if it is not shown, and of what.
+struct Seen {
+  std::string_view type;
+  store::ObjectPtr object;
+};
+
+// An object that leaves the selection is deleted as it was before, in the version in which it left.
+Seen SeenAs(const WatchSession& session, const store::Event& event, const store::ObjectPtr& object,
+            const store::ObjectPtr& previous) {
   const bool was = IsSelected(session, previous);
-  if (type == store::EventType::kDeleted) {
-    return was || IsSelected(session, object) ? "DELETED" : "";
+  if (event.type == store::EventType::kDeleted) {
+    return {was || IsSelected(session, object) ? "DELETED" : "", object};
   }
   const bool is = IsSelected(session, object);
-  if (type == store::EventType::kAdded) return is ? "ADDED" : "";
-  if (is) return was ? "MODIFIED" : "ADDED";
-  return was ? "DELETED" : "";
+  if (event.type == store::EventType::kAdded) return {is ? "ADDED" : "", object};
+  if (is) return {was ? "MODIFIED" : "ADDED", object};
+  if (!was) return {"", nullptr};
+  return {"DELETED", previous->WithRevision(event.revision)};
 }
 
 // True: the client is slow, and is served again when its buffer has drained.
@@ -76,8 +83,8 @@ base::Result<std::string> Lines(WatchSession& session, std::span<const store::Ev
   for (std::size_t i = 0; i < events.size(); ++i) {
     const store::ObjectPtr& object = shown[i * step];
     const store::ObjectPtr& previous = step == 2 ? shown[i * step + 1] : events[i]->previous;
-    const std::string_view type = SeenAs(session, events[i]->type, object, previous);
-    if (!type.empty()) lines += TRY(EventLine(session, type, object, now));
+    const Seen seen = SeenAs(session, *events[i], object, previous);
+    if (!seen.type.empty()) lines += TRY(EventLine(session, seen.type, seen.object, now));
   }
   return lines;
 }
@@ -111,65 +118,63 @@ base::Result<std::string> ObjectEvent(MediaType media, std::string_view type,
   return event;
 }
 
-}  // namespace
-
-base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
-                                    const store::ObjectPtr& object, base::WallTime now) {
+// Of an object of the resource as the watch shows objects, if that is another form than its own.
+base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
+                                     std::string_view type, json::Value value, base::WallTime now) {
   const api::catalog::ResourceInfo& resource = *session.resource;
   const MediaType media = session.accepted.type;
-  if (session.accepted.form == Form::kObject) return ObjectEvent(media, type, object, resource);
-  json::Arena arena;
-  const json::Value value = TRY(engine::FromStore(arena, object, resource));
+  const std::string_view version = session.accepted.form_version;
   if (session.accepted.form != Form::kTable) {
-    return Event(media, type,
-                 rest::PartialMetadata(arena, resource, value, session.accepted.form_version));
+    return Event(media, type, rest::PartialMetadata(arena, resource, value, version));
   }
   json::Value columns;
   if (!session.columns_sent) columns = table::ColumnDefinitions(arena, resource);
   session.columns_sent = true;
   const json::Value metadata =
       json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
-  const json::Value row =
-      table::Row(arena, resource, value, session.include, now, session.accepted.form_version);
+  const json::Value row = table::Row(arena, resource, value, session.include, now, version);
   return Event(media, type,
-               table::Make(arena, session.accepted.form_version, metadata, columns,
-                           json::MakeArray(arena, {row})));
+               table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }
 
-std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
-                         bool initial_events_end) {
-  const api::GroupVersionKind& kind = session.resource->kind;
-  const std::string version_member =
-      base::StrCat("\"resourceVersion\":\"", std::to_string(revision), "\"");
-  constexpr std::string_view kEnd = R"("annotations":{"k8s.io/initial-events-end":"true"})";
-  std::string metadata = base::StrCat("{", version_member);
-  if (initial_events_end) metadata += base::StrCat(",", kEnd);
-  metadata += '}';
-  if (session.resource->custom && session.accepted.form == Form::kObject) {
-    const std::string_view before = initial_events_end ? kEnd : std::string_view();
-    return Line("BOOKMARK", base::StrCat("{\"apiVersion\":\"", engine::ApiVersion(kind),
-                                         "\",\"kind\":\"", kind.kind, "\",\"metadata\":{", before,
-                                         before.empty() ? "" : ",", version_member, "}}"));
+// An object of the resource with nothing but its version: a Go value of which nothing else is set.
+json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std::int64_t revision,
+                           bool initial_events_end) {
+  const api::catalog::ResourceInfo& resource = *session.resource;
+  json::ObjectBuilder metadata(arena);
+  metadata.Set("resourceVersion", json::String(arena, std::to_string(revision)));
+  if (initial_events_end) {
+    metadata.Set(
+        "annotations",
+        json::MakeObject(arena, {{"k8s.io/initial-events-end", json::Value::StringView("true")}}));
   }
-  std::string name = kind.kind;
-  std::string version = engine::ApiVersion(kind);
-  std::string rest;
-  if (session.accepted.form == Form::kTable) {
-    name = "Table";
-    version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
-    rest = base::StrCat(
-        ",\"columnDefinitions\":null,\"rows\":[{\"cells\":null,\"object\":{\"kind\":\"", kind.kind,
-        "\",\"apiVersion\":\"", engine::ApiVersion(kind), "\",\"metadata\":", metadata, "}}]");
-  } else if (session.accepted.form != Form::kObject) {
-    name = "PartialObjectMetadata";
-    version = base::StrCat("meta.k8s.io/", session.accepted.form_version);
+  const json::Value object = json::MakeObject(
+      arena, {{"kind", json::String(arena, resource.kind.kind)},
+              {"apiVersion", json::String(arena, engine::ApiVersion(resource.kind))},
+              {"metadata", metadata.Build()}});
+  return resource.custom ? json::Sorted(arena, object)
+                         : engine::Recanonicalize(*session.catalog, arena, resource.kind, object);
+}
+
+}  // namespace
+
+base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
+                                    const store::ObjectPtr& object, base::WallTime now) {
+  const api::catalog::ResourceInfo& resource = *session.resource;
+  if (session.accepted.form == Form::kObject) {
+    return ObjectEvent(session.accepted.type, type, object, resource);
   }
-  const std::string object = base::StrCat("{\"kind\":\"", name, "\",\"apiVersion\":\"", version,
-                                          "\",\"metadata\":", metadata, rest, "}");
-  if (session.accepted.type == MediaType::kJson) return Line("BOOKMARK", object);
   json::Arena arena;
-  auto value = json::Parse(arena, object);
-  auto event = value.ok() ? Event(session.accepted.type, "BOOKMARK", *value) : value.status();
+  return ShownEvent(session, arena, type, TRY(engine::FromStore(arena, object, resource)), now);
+}
+
+std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool initial_events_end,
+                         base::WallTime now) {
+  json::Arena arena;
+  const json::Value object = BookmarkObject(arena, session, revision, initial_events_end);
+  auto event = session.accepted.form == Form::kObject
+                   ? Event(session.accepted.type, "BOOKMARK", object)
+                   : ShownEvent(session, arena, "BOOKMARK", object, now);
   return event.ok() ? *std::move(event) : ErrorLine(session.accepted.type, event.status());
 }
 
@@ -214,7 +219,7 @@ base::Result<bool> WatchHub::SendInitial(WatchSession& session, std::size_t max_
   std::vector<store::ObjectPtr>().swap(session.initial);
   next = 0;
   if (std::exchange(session.ends_initial, false)) {
-    session.exchange->Write(BookmarkLine(session, session.after, true));
+    session.exchange->Write(BookmarkLine(session, session.after, true, clock_.Now()));
   }
   return true;
 }
@@ -403,7 +408,8 @@ void WatchHub::SendBookmarks() {
       continue;
     }
     session->next_bookmark = now + kBookmarkEvery;
-    session->exchange->Write(BookmarkLine(*session, session->watch->revision(), false));
+    session->exchange->Write(
+        BookmarkLine(*session, session->watch->revision(), false, clock_.Now()));
   }
   for (Id id : over) End(id);
 }

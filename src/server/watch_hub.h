@@ -131,8 +131,8 @@ class WatchHub {
 // columns have been sent.
 base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
                                     const store::ObjectPtr& object, base::WallTime now);
-std::string BookmarkLine(const WatchSession& session, std::int64_t revision,
-                         bool initial_events_end);
+std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool initial_events_end,
+                         base::WallTime now);
 std::string ErrorLine(MediaType type, const base::Status& status);
 
 }  // namespace portcullis::server

@@ -168,6 +168,10 @@ TEST(Protocol, AnObjectThatLeavesTheSelectionOfAWatchIsDeletedToIt) {
 
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["type"].AsString(), "DELETED");
+  // As it was in the selection, in the version of the write that took it out.
+  const json::Value metadata = events[0]["object"]["metadata"];
+  EXPECT_EQ(metadata["labels"]["pick"].AsString(), "me");
+  EXPECT_NE(metadata["resourceVersion"].AsString(), version);
 }
 
 TEST(Protocol, AStreamedListEndsWithABookmark) {
@@ -183,6 +187,36 @@ TEST(Protocol, AStreamedListEndsWithABookmark) {
   EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
   EXPECT_EQ(events[1]["type"].AsString(), "BOOKMARK");
   EXPECT_EQ(events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].AsString(),
+            "true");
+}
+
+constexpr std::string_view kStreamedList =
+    "?watch=true&timeoutSeconds=1&sendInitialEvents=true&allowWatchBookmarks=true&"
+    "resourceVersionMatch=NotOlderThan";
+
+TEST(Protocol, ABookmarkHasWhatGoWritesOfAnEmptyObject) {
+  TestServer server;
+
+  const auto events =
+      server.Watch(std::string("/api/v1/namespaces/default/pods") + std::string(kStreamedList), 1);
+
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(events[0]["object"]["spec"].Has("containers"));
+  EXPECT_TRUE(events[0]["object"].Has("status"));
+}
+
+TEST(Protocol, ABookmarkOfAWatchOfTablesIsATableWithOneRow) {
+  TestServer server;
+
+  const Answer event = server.Call("GET", std::string(kConfigMaps) + std::string(kStreamedList), {},
+                                   {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+
+  EXPECT_EQ(event["type"].AsString(), "BOOKMARK");
+  const json::Value row = event["object"]["rows"][std::size_t{0}];
+  EXPECT_EQ(event["object"]["columnDefinitions"].size(), 3u);
+  EXPECT_EQ(row["cells"][std::size_t{2}].AsString(), "<unknown>");
+  EXPECT_EQ(row["object"]["kind"].AsString(), "PartialObjectMetadata");
+  EXPECT_EQ(row["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].AsString(),
             "true");
 }
 
