@@ -220,6 +220,17 @@ TEST(Protocol, ABookmarkOfAWatchOfTablesIsATableWithOneRow) {
             "true");
 }
 
+TEST(Protocol, ATableOfNoRowsIsNullForKindsWithoutColumnsOfTheirOwn) {
+  TestServer server;
+  const auto table = [&](std::string_view path) {
+    return server.Call("GET", path, {},
+                       {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  };
+
+  EXPECT_TRUE(table("/api/v1/namespaces/default/limitranges")["rows"].is_null());
+  EXPECT_TRUE(table("/api/v1/namespaces/default/pods")["rows"].is_array());
+}
+
 TEST(Protocol, AWatchEndsWhenItsTimeIsUp) {
   TestServer server;
 

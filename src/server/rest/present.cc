@@ -266,11 +266,12 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
   if (table::IsSorted(*call.resource)) objects = TRY(SortedByPrecedence(call, objects));
   const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   const base::WallTime now = call.env.clock->Now();
+  const json::Value rows =
+      objects.empty() ? table::NoRows(call.arena, *call.resource) : json::MakeArray(call.arena, {});
   return MadeReply(
       call,
       table::Make(call.arena, call.accepted.form_version, metadata,
-                  table::ColumnDefinitions(call.arena, *call.resource),
-                  json::MakeArray(call.arena, {})),
+                  table::ColumnDefinitions(call.arena, *call.resource), rows),
       std::move(objects), [&call, include, now](json::Arena& arena, json::Value object) {
         return table::Row(arena, *call.resource, object, include, now, call.accepted.form_version);
       });

@@ -41,6 +41,10 @@ struct CellWriter {
   CellWriter& Age(json::Value object) {
     return Since(object["metadata"]["creationTimestamp"].AsString());
   }
+  // The time as it is, which is Go's zero for an object that has none.
+  CellWriter& Creation(json::Value object) {
+    return TextOr(object["metadata"]["creationTimestamp"].AsString(), "0001-01-01T00:00:00Z");
+  }
   // How long ago a time was, as kubectl writes it; <unknown> for none.
   CellWriter& Since(std::string_view timestamp);
 };

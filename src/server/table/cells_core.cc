@@ -24,6 +24,7 @@ std::string PortsText(json::Value service) {
 
 std::string ExternalAddress(json::Value service) {
   const std::string_view type = service["spec"]["type"].AsString();
+  if (type.empty()) return "<unknown>";
   if (type == "ExternalName") return std::string(service["spec"]["externalName"].AsString());
   std::vector<std::string_view> addresses;
   if (type == "LoadBalancer") addresses = LoadBalancerAddresses(service);

@@ -16,7 +16,7 @@ std::int64_t Size(json::Value list) { return static_cast<std::int64_t>(list.size
 void NameAndAge(CellWriter& writer, json::Value object) { writer.Name(object).Age(object); }
 
 void NameAndCreation(CellWriter& writer, json::Value object) {
-  writer.Name(object).Text(object["metadata"]["creationTimestamp"].AsString());
+  writer.Name(object).Creation(object);
 }
 
 void WebhookConfiguration(CellWriter& writer, json::Value object) {

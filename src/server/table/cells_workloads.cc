@@ -174,7 +174,8 @@ void Deployment(CellWriter& writer, json::Value object) {
       .Int(status["availableReplicas"].AsInt())
       .Age(object);
   ContainerCells(writer, TemplateSpec(object));
-  writer.Text(SelectorText(object["spec"]["selector"]));
+  const json::Value selector = object["spec"]["selector"];
+  writer.Text(selector.is_null() ? "" : SelectorText(selector));
 }
 
 void ReplicaCells(CellWriter& writer, json::Value object) {
@@ -266,7 +267,9 @@ void CronJob(CellWriter& writer, json::Value object) {
   writer.Name(object)
       .Text(spec["schedule"].AsString())
       .TextOr(spec["timeZone"].AsString(), "<none>")
-      .Text(spec["suspend"].AsBool() ? "True" : "False")
+      .Text(!spec.Has("suspend")       ? "<unset>"
+            : spec["suspend"].AsBool() ? "True"
+                                       : "False")
       .Int(static_cast<std::int64_t>(object["status"]["active"].size()));
   const std::string_view last = object["status"]["lastScheduleTime"].AsString();
   if (last.empty()) {

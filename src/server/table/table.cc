@@ -74,6 +74,9 @@ json::Value EndedCondition(json::Arena& arena, std::string_view phase) {
   return conditions.Build();
 }
 
+// The column that Kubernetes gives, beside the name, to kinds that have none of their own.
+bool IsCreatedAt(const api::catalog::ColumnInfo& column) { return column.name == "Created At"; }
+
 // Kinds without a printer of their own: by the path of the column, or what its name tells.
 void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource,
                   json::Value object) {
@@ -85,8 +88,8 @@ void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource
       writer.Name(object);
     } else if (column.name == "Age") {
       writer.Age(object);
-    } else if (column.name == "Created At") {
-      writer.Text(object["metadata"]["creationTimestamp"].AsString());
+    } else if (IsCreatedAt(column)) {
+      writer.Creation(object);
     } else if (column.type == "integer") {
       writer.Int(0);
     } else if (column.type == "boolean") {
@@ -185,6 +188,12 @@ json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resou
       .Int(scale["status"]["replicas"].AsInt())
       .Age(scale);
   return RowOf(writer, resource, scale, include, version);
+}
+
+json::Value NoRows(json::Arena& arena, const api::catalog::ResourceInfo& resource) {
+  const auto& columns = resource.columns;
+  const bool own = resource.custom || std::none_of(columns.begin(), columns.end(), IsCreatedAt);
+  return own ? json::MakeArray(arena, {}) : json::Value();
 }
 
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,

@@ -39,6 +39,9 @@ json::Value ScaleRow(json::Arena& arena, const api::catalog::ResourceInfo& resou
                      json::Value scale, IncludeObject include, base::WallTime now,
                      std::string_view version);
 
+// The rows of a list of no objects: null for kinds that have no columns of their own.
+json::Value NoRows(json::Arena& arena, const api::catalog::ResourceInfo& resource);
+
 json::Value Make(json::Arena& arena, std::string_view version, json::Value list_metadata,
                  json::Value columns, json::Value rows);
 
