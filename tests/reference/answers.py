@@ -64,7 +64,7 @@ def comparable(one, request):
     if "generateName" in text or "generateName" in asked:
         for prefix in set(re.findall(r'\bgenerateName"?: ?"?([^"\\\s]+)', text + asked)):
             text = re.sub(re.escape(prefix) + r"[a-z0-9]{5}\b", prefix + "(random)", text)
-    if '"kind":"Table"' in text[:40]:
+    if '"kind":"Table"' in text[:80]:
         text = AGE.sub("(age)", DESCRIPTION.sub("", text))
         text = CHOSEN_IN_TABLE.sub(lambda match: match[0] if match[0] in asked else "(port)", text)
     return Answer(one.code, text.rstrip("\n"), [TIME.sub("(time)", UID.sub("(uid)", w)) for w in one.warnings], one.media)
