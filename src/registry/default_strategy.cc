@@ -172,6 +172,9 @@ std::vector<std::string> DefaultStrategy::CheckName(const Context& ctx, std::str
       return IsPathSegmentName(name, is_prefix);
     case NameStyle::kWholePathSegment:
       return IsPathSegmentName(name, false);
+    case NameStyle::kDeclaredSubdomain:
+      if (is_prefix) return {};
+      return Strategy::CheckName(ctx, name, is_prefix);
   }
   return {};
 }

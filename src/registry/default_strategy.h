@@ -16,6 +16,8 @@ enum class NameStyle : std::uint8_t {
   kPathSegment,  // anything that can stand between two slashes: events, disruption budgets
   // Likewise, and a generateName is checked as if it were all of the name: roles, API services.
   kWholePathSegment,
+  // DNS-1123 subdomain, declared of the name alone: a generateName is not checked.
+  kDeclaredSubdomain,
 };
 
 struct Traits {

@@ -66,7 +66,7 @@ void AddReplicationControllerStrategy(KindTable& table) {
              .validate = &ValidateReplicationController,
              .validate_update = &ValidateReplicationControllerUpdate,
              .warn = &WarnOfController,
-             .traits = {.counts_generation = true},
+             .traits = {.counts_generation = true, .names = NameStyle::kDeclaredSubdomain},
              .pod_spec = "spec.template.spec",
              .make = &Make<ReplicationControllers>});
 }

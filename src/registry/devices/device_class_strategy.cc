@@ -37,7 +37,9 @@ void AddDeviceClassStrategy(KindTable& table) {
   table.Add({.group = "resource.k8s.io",
              .resource = "deviceclasses",
              .validate = &ValidateClass,
-             .traits = {.counts_generation = true, .returns_deleted = true},
+             .traits = {.counts_generation = true,
+                        .returns_deleted = true,
+                        .names = NameStyle::kDeclaredSubdomain},
              .metadata = {.update = "FU"},
              .disabled = kDisabledOfClasses});
 }

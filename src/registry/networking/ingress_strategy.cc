@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/validation/addresses.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -149,8 +150,9 @@ void CheckIngressSpec(const Context& ctx, json::Value spec, json::Value old, con
   const bool relaxed =
       ctx.release->GateEnabled("RelaxedServiceNameValidation") || HasRelaxedName(old);
   if (spec["rules"].empty() && spec["defaultBackend"].is_null()) {
-    errors.push_back(
-        api::Invalid(path, json::Value(), "either `defaultBackend` or `rules` must be specified"));
+    const json::Value sent = ctx.sent["spec"]["rules"];
+    errors.push_back(api::Invalid(path, IsSentEmpty(sent) ? sent : json::Value(),
+                                  "either `defaultBackend` or `rules` must be specified"));
   }
   if (!spec["defaultBackend"].is_null()) {
     CheckBackend(spec["defaultBackend"], relaxed, path.Child("defaultBackend"), errors);

@@ -184,7 +184,8 @@ void CheckNodeAffinityChange(const Context& ctx, json::Value now, json::Value be
 json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value old,
                              FieldErrors& errors) {
   json::Arena& arena = ctx.arena;
-  const json::Value selector = spec["nodeSelector"];
+  json::Value selector = spec["nodeSelector"];
+  if (IsSentEmpty(ctx.sent["spec"]["nodeSelector"])) selector = ctx.sent["spec"]["nodeSelector"];
   for (const json::Member& entry : old["nodeSelector"].members()) {
     const json::Value* value = selector.Find(entry.name());
     if (value != nullptr && *value == entry.value) continue;
@@ -239,9 +240,11 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
   }
 }
 
-// A spec as it was sent, with the requests that defaulting makes of empty limits.
+// A spec as it was sent, with the requests that defaulting makes of empty limits. Lists of containers
+// are copied one by one: no list is left of an empty one.
 json::Value WithRequests(json::Arena& arena, json::Value sent) {
   for (const std::string_view list : {"containers", "initContainers"}) {
+    if (IsSentEmpty(sent[list])) sent = json::Without(arena, sent, list);
     if (!sent[list].is_array()) continue;
     json::ArrayBuilder containers(arena);
     for (const json::Value& container : sent[list].elements()) {

@@ -123,9 +123,19 @@ class Services final : public DefaultStrategy {
   }
 
  private:
+  // The addresses of `service` that `other`, its state on the other side of an update, may lack. The
+  // first one stays, unless one of both is an ExternalName; validation refuses another.
+  static std::vector<std::string_view> ChangedAddresses(json::Value service, json::Value other) {
+    std::vector<std::string_view> addresses = Addresses(service);
+    if (other.is_null() || TypeOf(other) == "ExternalName" || addresses.empty()) return addresses;
+    if (other["spec"]["clusterIPs"][0].AsString() == kNone) return {};
+    addresses.erase(addresses.begin());
+    return addresses;
+  }
+
   static void ReleaseAddresses(const Context& ctx, json::Value gone, json::Value kept) {
     const auto addresses = Addresses(kept);
-    for (std::string_view address : Addresses(gone)) {
+    for (std::string_view address : ChangedAddresses(gone, kept)) {
       if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
         ctx.services->ReleaseAddress(address);
       }
@@ -315,7 +325,8 @@ class Services final : public DefaultStrategy {
     const json::Value metadata = object["metadata"];
     const ServiceNetwork::Owner owner{metadata["namespace"].AsString(),
                                       metadata["name"].AsString()};
-    if (wanted[0].AsString().empty()) {
+    const bool has_addresses = !old.is_null() && TypeOf(old) != "ExternalName";
+    if (wanted[0].AsString().empty() && !has_addresses) {
       std::string address = ctx.services->dry_run_address();
       if (!ctx.dry_run) {
         auto taken = ctx.services->TakeAnyAddress(owner);
@@ -328,7 +339,7 @@ class Services final : public DefaultStrategy {
                            json::MakeArray(ctx.arena, {text}));
     }
     const auto held = Addresses(old);
-    for (std::string_view address : Addresses(object)) {
+    for (std::string_view address : ChangedAddresses(object, old)) {
       if (std::find(held.begin(), held.end(), address) != held.end()) continue;
       const base::Status taken = ctx.dry_run ? ctx.services->CheckAddress(address)
                                              : ctx.services->TakeAddress(address, owner);
