@@ -23,8 +23,10 @@ namespace {
 using admission::Waits;
 
 base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
-  const json::Value object = TRY(DecodeInput(op, input));
+  json::Value object = TRY(DecodeInput(op, input));
   TRY(MatchNameForUpdate(op, object));
+  // Those of a patch are looked at after admission only.
+  object = DeduplicateOwners(op, object, When::kBeforeAdmission);
   UpdateSpec spec;
   spec.name = op.name;
   spec.transform = [object](json::Value) -> base::Result<json::Value> { return object; };
@@ -37,7 +39,8 @@ base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
   UpdateSpec spec;
   spec.name = op.name;
   spec.transform = MakePatch(op, input, PatchTargetOf(op));
-  spec.create_if_absent = input.patch == PatchType::kApply && op.subresource == nullptr;
+  spec.create_if_absent =
+      input.patch == PatchType::kApply && (op.subresource == nullptr || CreatesOnUpdate(op));
   spec.track_fields = input.patch != PatchType::kApply;
   return spec;
 }

@@ -133,6 +133,7 @@ class Creation final : public Execution {
     if (Waits()) TRY(op_.recorder.CheckMayWait());
     TRY(Refuse(op_, "rbac", CheckGrant(op_, object_["metadata"]["name"].AsString(), object_, {})));
     facts_.generated = object_["metadata"]["name"].AsString().empty();
+    if (mode_.by_update) TRY(ReadRequestedVersion(object_));
     facts_.has_version = HasVersion(object_) && !mode_.by_update;
     object_ = AssignIdentity(op_, object_);
     TraceStage(op_, kStrategy, "identity", object_);
@@ -169,8 +170,13 @@ class Creation final : public Execution {
 
   // The metadata that clients may not set, the owners of fields, and the mutating phase.
   base::Status Admit() {
-    object_ = TRY(PrepareMetadata(op_, object_));
-    object_ = DeduplicateOwners(op_, object_, When::kBeforeAdmission);
+    if (mode_.by_update) {
+      // What an update sends is not cleared of what only the server sets.
+      object_ = TRY(MatchNamespace(op_, object_));
+    } else {
+      object_ = TRY(PrepareMetadata(op_, object_));
+      object_ = DeduplicateOwners(op_, object_, When::kBeforeAdmission);
+    }
     if (mode_.track_fields) object_ = TrackFields(op_, {}, object_, options_.field_manager);
     TraceStage(op_, kPrepare, "metadata", object_);
     const json::Value before = object_;
@@ -179,7 +185,7 @@ class Creation final : public Execution {
                                     .name = facts_.requested_name,
                                     .object = object_,
                                     .options = options_.as_create}));
-    if (object_.IsSameAs(before)) return base::OkStatus();
+    if (object_.IsSameAs(before) && !mode_.by_update) return base::OkStatus();
     // Only custom resources can have become such.
     if (const json::Value* metadata = object_.Find("metadata");
         metadata != nullptr && !metadata->is_object()) {

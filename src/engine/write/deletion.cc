@@ -27,9 +27,10 @@ constexpr int kRetries = 100;
 // store writes what comes at the same time as one batch.
 constexpr std::size_t kBatch = 512;
 
-// What metadata.finalizers becomes under the propagation policy of the request.
+// What metadata.finalizers becomes under the propagation policy of the request. `waits`: dependents
+// that are not orphaned by orphanDependents are deleted first.
 json::Value WithPropagation(json::Arena& arena, json::Value object, const DeleteOptions& options,
-                            registry::Dependents by_default) {
+                            registry::Dependents by_default, bool waits) {
   bool orphan = false;
   bool foreground = false;
   const json::Value finalizers = object["metadata"]["finalizers"];
@@ -42,6 +43,7 @@ json::Value WithPropagation(json::Arena& arena, json::Value object, const Delete
     // Neither; finalizers of that name go.
   } else if (options.orphan_dependents) {
     orphan = *options.orphan_dependents;
+    foreground = waits && !orphan;
   } else if (!options.propagation_policy.empty()) {
     orphan = options.propagation_policy == "Orphan";
     foreground = options.propagation_policy == "Foreground";
@@ -288,11 +290,13 @@ class Deletion {
   // The object as it lives on until finalizers or its time end it.
   json::Value Mark(const Grace& grace) {
     json::Arena& arena = op_.arena;
-    // The first deletion of a kind that terminates first marks it and no more.
+    // The first deletion of a kind that terminates first marks it; a Namespace gets finalizers, too.
     const bool marks_only = strategy_.TerminatesFirst() && of_ == Of::kOne &&
                             !api::view::Metadata(live_).is_being_deleted();
-    json::Value marked =
-        marks_only ? live_ : WithPropagation(arena, live_, options_, DependentsByDefault());
+    json::Value marked = live_;
+    if (!marks_only || IsNamespace()) {
+      marked = WithPropagation(arena, live_, options_, DependentsByDefault(), marks_only);
+    }
     const api::view::Metadata metadata(marked);
     const bool held = !metadata.finalizers().empty() || strategy_.HeldByOther(marked);
     const bool starts = grace.kind == Grace::kStarts;

@@ -170,8 +170,6 @@ json::Value KeepSystemFields(Operation& op, json::Value object, json::Value old)
   if (before.Has("deletionTimestamp"))
     metadata.Set("deletionTimestamp", before["deletionTimestamp"]);
   fill("deletionGracePeriodSeconds");
-  // It is taken away where an object is encoded for the store, and a dry run stores none.
-  if (!op.dry_run) metadata.Remove("selfLink");
   return json::With(op.arena, object, "metadata", metadata.Build());
 }
 

@@ -6,6 +6,7 @@
 
 #include "admission/errors.h"
 #include "api/api_status.h"
+#include "api/schema/order.h"
 #include "api/view/metadata.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/hidden_fields.h"
@@ -70,8 +71,6 @@ class Attempt {
     if (spec_.replaces) {
       TRY(CheckUid(op_, spec_.name, object["metadata"]["uid"].AsString(), live_));
     }
-    // Those of a patch are looked at after admission only.
-    if (spec_.replaces) object = DeduplicateOwners(op_, object, When::kBeforeAdmission);
     if (spec_.track_fields) {
       object = TrackFields(op_, live_, object, options_.field_manager);
     }
@@ -175,23 +174,29 @@ class Attempt {
                             .old_object = WithoutHidden(op_.arena, *op_.resource, live_),
                             .options = options_.as_update}));
     object = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object);
+    PendingWrite write;
+    write.ns = op_.ns;
+    write.name = spec_.name;
+    write.expected = current_->revision();
+    removes_ = !op_.dry_run && ShouldDelete(strategy_, object, live_);
+    if (removes_) {
+      // The answer is the object as it was to be written: it has not been in the store.
+      outcome_.object = op_.resource->schema == nullptr || op_.resource->custom
+                            ? object
+                            : api::schema::InGoOrder(op_.arena, *op_.resource->schema, object);
+      write.kind = PendingWrite::Kind::kDelete;
+      return std::optional<PendingWrite>(std::move(write));
+    }
     object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
     object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
+    // It is taken away where an object is encoded for the store, and a dry run stores none.
+    if (!op_.dry_run) object = json::RemovePath(op_.arena, object, {"metadata", "selfLink"});
     outcome_.object = object;
     if (op_.dry_run) {
       outcome_.object = TRY(ThroughStore(op_, object));
       TraceEnd(op_, outcome_.object);
       return std::optional<PendingWrite>();
-    }
-    PendingWrite write;
-    write.ns = op_.ns;
-    write.name = spec_.name;
-    write.expected = current_->revision();
-    removes_ = ShouldDelete(strategy_, object, live_);
-    if (removes_) {
-      write.kind = PendingWrite::Kind::kDelete;
-      return std::optional<PendingWrite>(std::move(write));
     }
     write.kind = PendingWrite::Kind::kUpdate;
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));

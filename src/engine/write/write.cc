@@ -38,7 +38,8 @@ base::Status MatchNameForUpdate(Operation& op, json::Value object) {
 }
 
 bool CreatesOnUpdate(const Operation& op) {
-  if (!op.subresource_name().empty()) return false;
+  // The status of a Service makes one, too: its registry asks the same strategy.
+  if (!op.subresource_name().empty() && op.subresource_name() != "status") return false;
   return StrategyOf(op).AllowCreateOnUpdate();
 }
 

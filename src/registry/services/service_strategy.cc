@@ -87,6 +87,8 @@ class Services final : public DefaultStrategy {
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
+    // An update of the status that makes a Service gives it neither families nor addresses.
+    if (!ctx.subresource.empty()) return object;
     return InitFamilies(ctx, PairAddresses(ctx, object, {}), {});
   }
 
