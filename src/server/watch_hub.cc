@@ -137,6 +137,13 @@ base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
                table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }
 
+// Kinds whose internal type holds the number of replicas by value: it is written where nothing is set.
+bool HoldsReplicas(const api::GroupVersionResource& resource) {
+  const std::string_view name = resource.resource;
+  return resource.group == "apps" &&
+         (name == "deployments" || name == "replicasets" || name == "statefulsets");
+}
+
 // An object of the resource with nothing but its version: a Go value of which nothing else is set.
 json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std::int64_t revision,
                            bool initial_events_end) {
@@ -148,10 +155,13 @@ json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std:
         "annotations",
         json::MakeObject(arena, {{"k8s.io/initial-events-end", json::Value::StringView("true")}}));
   }
-  const json::Value object = json::MakeObject(
+  json::Value object = json::MakeObject(
       arena, {{"kind", json::String(arena, resource.kind.kind)},
               {"apiVersion", json::String(arena, engine::ApiVersion(resource.kind))},
               {"metadata", metadata.Build()}});
+  if (HoldsReplicas(resource.resource)) {
+    object = json::SetPath(arena, object, {"spec", "replicas"}, json::Value::Int(0));
+  }
   return resource.custom ? json::Sorted(arena, object)
                          : engine::Recanonicalize(*session.catalog, arena, resource.kind, object);
 }

@@ -84,11 +84,12 @@ void Node(CellWriter& writer, json::Value object) {
     }
   }
   std::sort(roles.begin(), roles.end());
+  // The address itself may be empty.
   const auto address = [&](std::string_view type) -> std::string_view {
     for (const json::Value& entry : object["status"]["addresses"].elements()) {
       if (entry["type"].AsString() == type) return entry["address"].AsString();
     }
-    return "";
+    return "<none>";
   };
   const json::Value info = object["status"]["nodeInfo"];
   std::string kernel(info["kernelVersion"].AsString("<unknown>"));
@@ -101,8 +102,8 @@ void Node(CellWriter& writer, json::Value object) {
       .TextOr(base::Join(roles, ","), "<none>")
       .Age(object)
       .Text(info["kubeletVersion"].AsString())
-      .TextOr(address("InternalIP"), "<none>")
-      .TextOr(address("ExternalIP"), "<none>")
+      .Text(address("InternalIP"))
+      .Text(address("ExternalIP"))
       .TextOr(info["osImage"].AsString(), "<unknown>")
       .Text(kernel)
       .TextOr(info["containerRuntimeVersion"].AsString(), "<unknown>");

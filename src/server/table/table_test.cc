@@ -181,6 +181,16 @@ TEST(Table, CellsTellAnEmptyValueFromNone) {
   EXPECT_EQ(Cells("", "nodes", R"({"metadata":{"name":"a"},
                   "status":{"nodeInfo":{"kernelVersion":"6.1","architecture":"arm64"}}})"),
             "a|Unknown|<none>|<unknown>||<none>|<none>|<unknown>|6.1 (arm64)|<unknown>|");
+  EXPECT_EQ(Cells("", "nodes", R"({"metadata":{"name":"a"},
+                  "status":{"addresses":[{"type":"InternalIP","address":""}]}})"),
+            "a|Unknown|<none>|<unknown>|||<none>|<unknown>|<unknown>|<unknown>|");
+}
+
+TEST(Table, CellsOfAnObjectOfWhichNothingIsSet) {
+  EXPECT_EQ(Cells("", "services", "{}"), "||<none>|<unknown>|<none>|<unknown>|<none>|");
+  EXPECT_EQ(Cells("apps", "deployments", "{}"), "|0/0|0|0|<unknown>||||");
+  EXPECT_EQ(Cells("batch", "cronjobs", "{}"), "||<none>|<unset>|0|<none>|<unknown>|||<none>|");
+  EXPECT_EQ(Cells("rbac.authorization.k8s.io", "roles", "{}"), "|0001-01-01T00:00:00Z|");
 }
 
 TEST(Table, CellsOfManyValuesShowAFew) {
