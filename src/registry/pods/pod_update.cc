@@ -168,7 +168,10 @@ void CheckNodeAffinityChange(const Context& ctx, json::Value now, json::Value be
       list += base::StrCat(list.empty() ? "[" : ",", shown(terms, i).text());
     }
     errors.push_back(
-        api::Invalid(path, api::BadValue::Raw(list.empty() ? "null" : list + "]"),
+        api::Invalid(path,
+                     api::BadValue::Raw(!list.empty()       ? list + "]"
+                                        : IsSentEmpty(sent) ? "[]"
+                                                            : "null"),
                      "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
     return;
   }
@@ -241,8 +244,11 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
 }
 
 // A spec as it was sent, with the requests that defaulting makes of empty limits. Lists of containers
-// are copied one by one: no list is left of an empty one.
+// are copied one by one: no list is left of an empty one. Gates and tolerations are not compared.
 json::Value WithRequests(json::Arena& arena, json::Value sent) {
+  for (const std::string_view list : {"schedulingGates", "tolerations"}) {
+    sent = json::Without(arena, sent, list);
+  }
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (IsSentEmpty(sent[list])) sent = json::Without(arena, sent, list);
     if (!sent[list].is_array()) continue;

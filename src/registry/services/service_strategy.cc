@@ -400,9 +400,9 @@ class Services final : public DefaultStrategy {
     if (!ChecksHealth(object)) return object;
     const int wanted = static_cast<int>(object["spec"]["healthCheckNodePort"].AsInt());
     const auto refuse = [&](std::string_view which, const base::Status& why) {
-      return base::Status(base::Reason::kUnknown,
-                          base::StrCat("failed to allocate ", which, " HealthCheck NodePort ",
-                                       std::to_string(wanted), ": ", why.message()));
+      return base::InternalError(base::StrCat("failed to allocate ", which,
+                                              " HealthCheck NodePort ", std::to_string(wanted),
+                                              ": ", why.message()));
     };
     if (wanted == 0) {
       const auto number = taking.TakeAny();
