@@ -29,6 +29,9 @@ bool HasMethods(Kind kind) {
   return kind == Kind::kString || kind == Kind::kTimestamp || kind == Kind::kDuration;
 }
 
+// Functions of which cel-go has one implementation for all overloads: whichever the checker has taken.
+bool IsShared(const FunctionGroup& group) { return group.name == "size" || group.name == "@in"; }
+
 Value NoMatch(EvalContext& context, const FunctionGroup& group, std::span<const Value> values) {
   const std::string_view function = group.name;
   // Functions that cel-go dispatches like operators.
@@ -118,18 +121,17 @@ Value OperatorNode::Eval(EvalContext& context) const {
 }
 
 Value CallNode::Invoke(EvalContext& context, std::span<const Value> values) const {
-  const Overload* chosen = overload;
-  if (chosen) {
-    if (!Accepts(context.arena(), *chosen, values)) return NoMatch(context, *function, values);
-  } else {
+  const Overload* chosen =
+      overload && Accepts(context.arena(), *overload, values) ? overload : nullptr;
+  if (!chosen && (!overload || IsShared(*function))) {
     for (const Overload& candidate : function->overloads) {
       if (candidate.row->impl && Accepts(context.arena(), candidate, values)) {
         chosen = &candidate;
         break;
       }
     }
-    if (!chosen) return NoMatch(context, *function, values);
   }
+  if (!chosen) return has_pattern ? NoSuchOverload() : NoMatch(context, *function, values);
   context.set_prepared(prepared);
   return chosen->row->impl(context, values);
 }

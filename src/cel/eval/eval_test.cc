@@ -163,6 +163,15 @@ TEST(EvalTest, Conversions) {
       {"type(null) == null_type", "true"},
       {"size('äöü') + size(b'\\xff') + [1, 2].size() + {'a': 1}.size()", "7"},
       {"size(oldObject)", "error: no such overload: size"},
+      // The checker takes an overload for lists or texts; the values find another one.
+      {"dyn([{'a': 1}]).reverse().map(e, size(e))", "[1]"},
+      {"dyn(['ab']).reverse().map(e, size(e))", "[2]"},
+      {"dyn([1]).reverse().map(e, size(e))", "error: no such overload: size"},
+      {"dyn([{'a': 1}]).reverse().map(e, 'a' in e)", "[true]"},
+      {"dyn(['a']).reverse().map(e, 'a' in e)", "error: no such overload"},
+      // A call with a constant pattern does not name itself.
+      {"dyn(1).matches('a')", "error: no such overload"},
+      {"matches(dyn(1), 'a')", "error: no such overload"},
       {"dyn(5).startsWith('a')", "error: no such overload"},
       {"'a'.contains(dyn(b'a'))", "error: no such overload"},
       // The first element of a list tells overloads apart.

@@ -151,6 +151,7 @@ struct CallNode final : Node {
   const Overload* overload = nullptr;  // the only candidate, or null: found by the arguments
   std::span<const Node* const> args;
   const Prepared* prepared = nullptr;
+  bool has_pattern = false;  // a constant one: cel-go then makes a call that does not name itself
   ActualCost cost = nullptr;
 };
 

@@ -15,6 +15,7 @@
 #include "cel/eval/node_store.h"
 #include "cel/eval/operator_table.h"
 #include "cel/eval/shape.h"
+#include "cel/library/regex.h"
 #include "cel/syntax/operators.h"
 
 namespace portcullis::cel {
@@ -433,6 +434,7 @@ class Planner : private NodeStore {
     }
     if (!*prepared) return;
     call.prepared = prepared->get();
+    call.has_pattern = prepare == &PreparePattern;
     program_->prepared_.push_back(*std::move(prepared));
   }
 

@@ -10,6 +10,7 @@
 #include "cel/checker/declarations.h"
 #include "cel/eval/arithmetic.h"
 #include "cel/eval/node.h"
+#include "cel/library/regex.h"
 #include "cel/syntax/operators.h"
 
 namespace portcullis::cel::testing {
@@ -322,9 +323,18 @@ class Interpreter {
     return MakeMap(arena_, entries);
   }
 
+  bool HasConstantPattern(const Expr* e) {
+    const auto& overloads = e->function->overloads;
+    const bool takes_pattern = std::any_of(
+        overloads.begin(), overloads.end(),
+        [](const Overload& overload) { return overload.row->prepare == &PreparePattern; });
+    return takes_pattern && e->args.size() > 1 && IsConstant(e->args[1]);
+  }
+
   Value Dispatch(const Expr* e, const std::vector<Value>& values) {
     std::vector<const Overload*> candidates;
-    if (e->overloads.size() == 1) {
+    const bool is_shared = e->name == "size" || e->name == op::kIn;
+    if (e->overloads.size() == 1 && !is_shared) {
       candidates.push_back(e->overloads[0]);
     } else {
       for (const Overload& overload : e->function->overloads) candidates.push_back(&overload);
@@ -339,6 +349,7 @@ class Interpreter {
       context_.set_prepared(nullptr);
       return candidate->row->impl(context_, values);
     }
+    if (HasConstantPattern(e)) return NoSuchOverload();
     if (e->name == "size" || e->name == "matches" || e->name == "sort") {
       const bool methods = values[0].is_string() || values[0].kind() == Kind::kTimestamp ||
                            values[0].kind() == Kind::kDuration;
