@@ -25,7 +25,7 @@ class NodeStore {
   template <typename T>
   std::span<const T> Store(const std::vector<T>& items) {
     if (items.empty()) return {};
-    T* data = static_cast<T*>(arena_.Allocate(items.size() * sizeof(T), alignof(T)));
+    T* data = static_cast<T*>(arena_.Allocate(std::span(items).size_bytes(), alignof(T)));
     std::uninitialized_copy(items.begin(), items.end(), data);
     return {data, items.size()};
   }
