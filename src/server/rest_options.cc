@@ -9,6 +9,7 @@
 #include "api/api_status.h"
 #include "api/catalog/catalog.h"
 #include "api/field_error.h"
+#include "api/named_value.h"
 #include "api/patch/managed_fields.h"
 #include "api/schema/decode.h"
 #include "api/selector/field_selector.h"
@@ -262,7 +263,8 @@ void CheckWatchOptions(const ListOptions& options, bool watch_list, api::FieldEr
     errors.push_back(api::Forbidden(
         path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
   }
-  if (match != "NotOlderThan") errors.push_back(api::NotSupported(path, match, {"NotOlderThan"}));
+  if (match != "NotOlderThan")
+    errors.push_back(api::NotSupported(path, api::NamedValue(match), {"NotOlderThan"}));
   if (!options.continue_token.empty()) {
     errors.push_back(
         api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
@@ -282,7 +284,8 @@ void CheckPlainListOptions(const ListOptions& options, api::FieldErrors& errors)
           api::Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"));
     }
     if (match != "NotOlderThan" && match != "Exact") {
-      errors.push_back(api::NotSupported(path, match, {"Exact", "NotOlderThan", ""}));
+      errors.push_back(
+          api::NotSupported(path, api::NamedValue(match), {"Exact", "NotOlderThan", ""}));
     }
     if (match == "Exact" && options.resource_version == "0") {
       errors.push_back(api::Forbidden(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/named_value.h"
 #include "api/selector/label_parser.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -109,7 +110,8 @@ void ValidateExpression(json::Value expression, const FieldPath& path, bool allo
                     "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
     }
   } else {
-    errors.push_back(Invalid(path.Child("operator"), op, "not a valid selector operator"));
+    errors.push_back(
+        Invalid(path.Child("operator"), NamedValue(op), "not a valid selector operator"));
   }
   const std::string_view key = expression["key"].AsString();
   AddInvalid(path.Child("key"), key, IsQualifiedName(key), errors);

@@ -9,6 +9,7 @@
 
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/named_value.h"
 #include "api/selector/label_parser.h"
 #include "base/strings.h"
 
@@ -39,7 +40,8 @@ std::vector<std::string> ValuesOf(json::Value expression) {
 base::Status BadOperator(const FieldPath& path, json::Value expression,
                          std::initializer_list<std::string_view> allowed) {
   return base::BadRequest(
-      NotSupported(path.Child("operator"), expression["operator"].AsString(), allowed).ToString());
+      NotSupported(path.Child("operator"), NamedValue(expression["operator"].AsString()), allowed)
+          .ToString());
 }
 
 base::Result<LabelSelector> ReadExpressions(json::Value expressions, const FieldPath& path) {

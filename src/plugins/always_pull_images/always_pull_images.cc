@@ -9,6 +9,7 @@
 #include "admission/errors.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/named_value.h"
 #include "api/view/pod.h"
 #include "json/edit.h"
 #include "plugins/common/make.h"
@@ -50,7 +51,7 @@ json::Value PullVolumesAlways(json::Arena& arena, json::Value volumes) {
 
 // `spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"`
 std::string NotAlways(const api::FieldPath& path, std::string_view policy) {
-  return api::NotSupported(path, policy, {"Always"}).ToString();
+  return api::NotSupported(path, api::NamedValue(policy), {"Always"}).ToString();
 }
 
 class AlwaysPullImages final : public admission::Plugin {

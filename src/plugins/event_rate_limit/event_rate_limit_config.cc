@@ -5,6 +5,7 @@
 #include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/named_value.h"
 
 namespace portcullis::plugins::event_rate_limit {
 namespace {
@@ -23,7 +24,7 @@ v1alpha1.Limit: type v1alpha1.LimitType=string, qps int32, burst int32, cacheSiz
 void Check(const EventLimit& limit, const api::FieldPath& path, api::FieldErrors& errors) {
   if (limit.type != "Server" && limit.type != "Namespace" && limit.type != "User" &&
       limit.type != "SourceAndObject") {
-    errors.push_back(api::NotSupported(path.Child("type"), limit.type,
+    errors.push_back(api::NotSupported(path.Child("type"), api::NamedValue(limit.type),
                                        {"Server", "Namespace", "User", "SourceAndObject"}));
   }
   if (limit.burst <= 0) {

@@ -7,6 +7,7 @@
 #include "admission/config_format.h"
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/named_value.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 
@@ -53,11 +54,12 @@ void CheckToleration(json::Value toleration, const api::FieldPath& path, api::Fi
                                     "value must be empty when `operator` is 'Exists'"));
     }
   } else {
-    errors.push_back(api::NotSupported(path.Child("operator"), op, {"Equal", "Exists"}));
+    errors.push_back(
+        api::NotSupported(path.Child("operator"), api::NamedValue(op), {"Equal", "Exists"}));
   }
   if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" &&
       effect != "NoExecute") {
-    errors.push_back(api::NotSupported(path.Child("effect"), effect,
+    errors.push_back(api::NotSupported(path.Child("effect"), api::NamedValue(effect),
                                        {"NoExecute", "NoSchedule", "PreferNoSchedule"}));
   }
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/json_path.h"
+#include "api/named_value.h"
 #include "api/names.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
@@ -39,7 +40,7 @@ void RequireOneOf(json::Value value, const FieldPath& path,
   if (text.empty()) {
     errors.push_back(api::Required(path, ""));
   } else if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-    errors.push_back(api::NotSupported(path, text, allowed));
+    errors.push_back(api::NotSupported(path, api::NamedValue(text), allowed));
   }
 }
 
@@ -125,7 +126,7 @@ void CheckMutatingOperations(json::Value resources, const FieldPath& path, Field
     for (const json::Value& operation : rule["operations"].elements()) {
       const std::string_view text = operation.AsString();
       if (IsOneOf(kAllowed, text)) continue;
-      errors.push_back(api::NotSupported(place, text, kAllowed));
+      errors.push_back(api::NotSupported(place, api::NamedValue(text), kAllowed));
     }
   }
 }
@@ -334,7 +335,8 @@ class PolicyChecker {
     if (!reason.is_null()) {
       constexpr std::string_view kReasons[] = {"Forbidden", "Invalid", "RequestEntityTooLarge"};
       if (!IsOneOf(kReasons, reason.AsString())) {
-        errors_.push_back(api::NotSupported(path.Child("reason"), reason.AsString(), kReasons));
+        errors_.push_back(
+            api::NotSupported(path.Child("reason"), api::NamedValue(reason.AsString()), kReasons));
       }
     }
   }
@@ -474,7 +476,7 @@ void CheckActions(json::Value actions, const FieldPath& path, FieldErrors& error
     const FieldPath place = path.Index(index++);
     const std::string_view text = action.AsString();
     if (!IsOneOf(kActions, text)) {
-      errors.push_back(api::NotSupported(place, text, kActions));
+      errors.push_back(api::NotSupported(place, api::NamedValue(text), kActions));
     }
     if (!seen.insert(text).second) errors.push_back(api::Duplicate(place, text));
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/named_value.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "golang/strings.h"
@@ -138,7 +139,7 @@ void CheckResources(json::Value resources, const FieldPath& path, FieldErrors& e
 void CheckEnum(json::Value value, const FieldPath& path,
                std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
   if (value.is_null() || Contains(allowed, value.AsString())) return;
-  errors.push_back(api::NotSupported(path, value.AsString(), allowed));
+  errors.push_back(api::NotSupported(path, api::NamedValue(value.AsString()), allowed));
 }
 
 void CheckSideEffects(json::Value value, const FieldPath& path, bool any, FieldErrors& errors) {
@@ -438,15 +439,15 @@ void ValidateAdmissionRule(json::Value rule, const FieldPath& path, FieldErrors&
   for (const json::Value operation : operations.elements()) {
     const FieldPath place = path.Child("operations").Index(index++);
     if (Contains({"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, operation.AsString())) continue;
-    errors.push_back(api::NotSupported(place, operation.AsString(),
+    errors.push_back(api::NotSupported(place, api::NamedValue(operation.AsString()),
                                        {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
   }
   CheckGroupsAndVersions(rule, path, errors);
   CheckResources(rule["resources"], path.Child("resources"), errors);
   const json::Value scope = rule["scope"];
   if (!scope.is_null() && !Contains({"*", "Cluster", "Namespaced"}, scope.AsString())) {
-    errors.push_back(
-        api::NotSupported(path.Child("scope"), scope.AsString(), {"*", "Cluster", "Namespaced"}));
+    errors.push_back(api::NotSupported(path.Child("scope"), api::NamedValue(scope.AsString()),
+                                       {"*", "Cluster", "Namespaced"}));
   }
 }
 

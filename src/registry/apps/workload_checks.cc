@@ -2,6 +2,7 @@
 
 #include "registry/apps/workload_checks.h"
 
+#include "api/named_value.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
@@ -62,7 +63,8 @@ void CheckAlwaysRestarts(json::Value pod_template, std::string_view kind, FieldE
   const FieldPath path("spec", "template", "spec");
   if (const std::string_view policy = pod_template["spec"]["restartPolicy"].AsString();
       policy != "Always") {
-    errors.push_back(api::NotSupported(path.Child("restartPolicy"), policy, {"Always"}));
+    errors.push_back(
+        api::NotSupported(path.Child("restartPolicy"), api::NamedValue(policy), {"Always"}));
   }
   if (!pod_template["spec"]["activeDeadlineSeconds"].is_null()) {
     errors.push_back(

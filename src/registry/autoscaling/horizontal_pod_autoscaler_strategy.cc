@@ -5,6 +5,7 @@
 #include <array>
 
 #include "api/conversion/conversion_functions.h"
+#include "api/named_value.h"
 #include "api/names.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
@@ -77,7 +78,7 @@ void CheckTarget(json::Value target, const FieldPath& path, FieldErrors& errors)
     errors.push_back(api::Required(path.Child("type"), "must specify a metric target type"));
   }
   if (type != "Utilization" && type != "Value" && type != "AverageValue") {
-    errors.push_back(api::Invalid(path.Child("type"), type,
+    errors.push_back(api::Invalid(path.Child("type"), api::NamedValue(type),
                                   "must be either Utilization, Value, or AverageValue"));
   }
   for (const std::string_view field : {"value", "averageValue"}) {

@@ -2,6 +2,7 @@
 
 #include "registry/batch/job_spec.h"
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "registry/batch/job_policies.h"
 #include "registry/pods/pod_parts.h"
@@ -66,8 +67,8 @@ void CheckJobSpec(const Context& ctx, json::Value spec, json::Value old, const F
   CheckManagedBy(spec["managedBy"], path.Child("managedBy"), errors);
   const std::string_view mode = spec["completionMode"].AsString();
   if (!spec["completionMode"].is_null() && mode != "NonIndexed" && mode != "Indexed") {
-    errors.push_back(
-        api::NotSupported(path.Child("completionMode"), mode, {"NonIndexed", "Indexed"}));
+    errors.push_back(api::NotSupported(path.Child("completionMode"), api::NamedValue(mode),
+                                       {"NonIndexed", "Indexed"}));
   }
   if (mode == "Indexed") {
     CheckIndexed(spec, path, errors);
@@ -102,7 +103,8 @@ void CheckJobSpec(const Context& ctx, json::Value spec, json::Value old, const F
   if (policy.empty() || policy == "Always") {
     errors.push_back(api::Required(policy_path, "valid values: \"OnFailure\", \"Never\""));
   } else if (policy != "OnFailure" && policy != "Never") {
-    errors.push_back(api::NotSupported(policy_path, policy, {"OnFailure", "Never"}));
+    errors.push_back(
+        api::NotSupported(policy_path, api::NamedValue(policy), {"OnFailure", "Never"}));
   } else if (!spec["podFailurePolicy"].is_null() && policy != "Never") {
     errors.push_back(api::Invalid(
         policy_path, policy, "only \"Never\" is supported when podFailurePolicy is specified"));

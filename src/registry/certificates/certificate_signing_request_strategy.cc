@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "pki/certificate_request.h"
 #include "registry/certificates/certificate_request_bytes.h"
@@ -102,9 +103,11 @@ void CheckConditionStatus(json::Value condition, const FieldPath& path, FieldErr
   if (status.empty()) {
     errors.push_back(api::Required(path, ""));
   } else if (type == "Approved" || type == "Denied" || type == "Failed") {
-    if (status != "True") errors.push_back(api::NotSupported(path, status, {"True"}));
+    if (status != "True")
+      errors.push_back(api::NotSupported(path, api::NamedValue(status), {"True"}));
   } else if (status != "True" && status != "False" && status != "Unknown") {
-    errors.push_back(api::NotSupported(path, status, {"False", "True", "Unknown"}));
+    errors.push_back(
+        api::NotSupported(path, api::NamedValue(status), {"False", "True", "Unknown"}));
   }
 }
 
@@ -180,7 +183,7 @@ void ValidateCertificateSigningRequest(const Context&, json::Value object, Field
   for (const json::Value& usage : spec["usages"].elements()) {
     const FieldPath at = path.Child("usages").Index(index++);
     if (std::find(kUsages.begin(), kUsages.end(), usage.AsString()) == kUsages.end()) {
-      errors.push_back(api::NotSupported(at, usage, kUsages));
+      errors.push_back(api::NotSupported(at, api::NamedValue(usage.AsString()), kUsages));
     }
     if (!seen.insert(usage.AsString()).second) errors.push_back(api::Duplicate(at, usage));
   }

@@ -2,6 +2,7 @@
 
 // Leases (pkg/apis/coordination/validation).
 
+#include "api/named_value.h"
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 
@@ -26,7 +27,8 @@ void ValidateLease(const Context&, json::Value object, FieldErrors& errors) {
     if (strategy.find('/') != std::string_view::npos) {
       AddInvalid(at, strategy, api::IsQualifiedName(strategy), errors);
     } else if (strategy != "OldestEmulationVersion") {
-      errors.push_back(api::NotSupported(at, strategy, {"OldestEmulationVersion"}));
+      errors.push_back(
+          api::NotSupported(at, api::NamedValue(strategy), {"OldestEmulationVersion"}));
     }
   }
   if (strategy.empty() && !spec["preferredHolder"].AsString().empty()) {

@@ -388,7 +388,7 @@ void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& err
   if (spec["scope"].AsString().empty()) {
     errors.push_back(api::Required(path.Child("scope"), ""));
   } else {
-    CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+    CheckOneOfStrings(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
   }
   const Parts common = CommonParts(spec["versions"]);
   CheckVersions(spec, common, ctx.sent["spec"]["versions"], path, errors);

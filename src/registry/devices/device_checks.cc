@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "json/writer.h"
 #include "registry/devices/device_selector.h"
@@ -59,7 +60,8 @@ void CheckToleration(json::Value toleration, const FieldPath& path, FieldErrors&
   } else if (op.empty()) {
     errors.push_back(api::Required(path.Child("operator"), ""));
   } else {
-    errors.push_back(api::NotSupported(path.Child("operator"), op, {"Equal", "Exists"}));
+    errors.push_back(
+        api::NotSupported(path.Child("operator"), api::NamedValue(op), {"Equal", "Exists"}));
   }
   if (!toleration["effect"].AsString().empty()) {
     CheckDeviceEffect(toleration["effect"], path.Child("effect"), errors);
@@ -88,7 +90,8 @@ void CheckRequestBody(const Context& ctx, json::Value request, const FieldPath& 
       errors.push_back(api::Invalid(path.Child("count"), count, "must be greater than zero"));
     }
   } else {
-    errors.push_back(api::NotSupported(path.Child("allocationMode"), mode, {"All", "ExactCount"}));
+    errors.push_back(api::NotSupported(path.Child("allocationMode"), api::NamedValue(mode),
+                                       {"All", "ExactCount"}));
   }
   std::size_t index = 0;
   for (const json::Value& toleration : request["tolerations"].elements()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "registry/flow_control/flow_status.h"
 #include "registry/kind_table.h"
@@ -44,8 +45,8 @@ void CheckSubject(json::Value subject, const FieldPath& path, FieldErrors& error
     if (one.kind == kind) own = &one;
   }
   if (own == nullptr) {
-    errors.push_back(
-        api::NotSupported(path.Child("kind"), kind, {"Group", "ServiceAccount", "User"}));
+    errors.push_back(api::NotSupported(path.Child("kind"), api::NamedValue(kind),
+                                       {"Group", "ServiceAccount", "User"}));
     return;
   }
   const json::Value who = subject[own->field];

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "registry/flow_control/flow_status.h"
 #include "registry/kind_table.h"
@@ -66,7 +67,8 @@ void CheckLimitResponse(json::Value response, const FieldPath& path, FieldErrors
     errors.push_back(
         api::Forbidden(at, "must be nil if limited.limitResponse.type is not Limited"));
   } else if (type != "Queue") {
-    errors.push_back(api::NotSupported(path.Child("type"), type, {"Queue", "Reject"}));
+    errors.push_back(
+        api::NotSupported(path.Child("type"), api::NamedValue(type), {"Queue", "Reject"}));
   } else if (queuing.is_null()) {
     errors.push_back(
         api::Required(at, "must not be empty if limited.limitResponse.type is Limited"));
@@ -112,7 +114,8 @@ void ValidatePriorityLevelConfiguration(const Context&, json::Value object, Fiel
       CheckLimited(spec["limited"], path.Child("limited"), errors);
     }
   } else {
-    errors.push_back(api::NotSupported(path.Child("type"), type, {"Exempt", "Limited"}));
+    errors.push_back(
+        api::NotSupported(path.Child("type"), api::NamedValue(type), {"Exempt", "Limited"}));
   }
 }
 

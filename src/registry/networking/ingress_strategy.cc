@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
 #include "registry/validation/addresses.h"
@@ -104,7 +105,7 @@ void CheckIngressPath(json::Value entry, bool relaxed, const FieldPath& path, Fi
       errors.push_back(api::Invalid(at, text, base::StrCat("cannot end with '", end, "'")));
     }
   } else if (type != "ImplementationSpecific") {
-    errors.push_back(api::NotSupported(path.Child("pathType"), type,
+    errors.push_back(api::NotSupported(path.Child("pathType"), api::NamedValue(type),
                                        {"Exact", "ImplementationSpecific", "Prefix"}));
   }
   CheckBackend(entry["backend"], relaxed, path.Child("backend"), errors);

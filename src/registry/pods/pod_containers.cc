@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "golang/strings.h"
 #include "registry/pods/pod_parts.h"
@@ -78,7 +79,8 @@ void CheckMountDetails(json::Value mount, json::Value container, const FieldPath
   if (mount["recursiveReadOnly"].is_null() || recursive == "Disabled") return;
   const FieldPath path = list.Child("recursiveReadOnly");
   if (recursive != "Enabled" && recursive != "IfPossible") {
-    errors.push_back(api::NotSupported(path, recursive, {"Disabled", "Enabled", "IfPossible"}));
+    errors.push_back(
+        api::NotSupported(path, api::NamedValue(recursive), {"Disabled", "Enabled", "IfPossible"}));
     return;
   }
   if (!mount["readOnly"].AsBool()) {

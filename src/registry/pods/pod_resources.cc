@@ -3,6 +3,7 @@
 // Resources of containers and of pods as a whole.
 
 #include "api/quota/pod_resources.h"
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "registry/pods/pod_parts.h"
@@ -20,7 +21,7 @@ void CheckPodResourceName(std::string_view name, const FieldPath& path, FieldErr
   const std::size_t before = errors.size();
   CheckNameOfResource(name, path, errors);
   if (errors.size() == before && name != "cpu" && name != "memory" && !IsHugePages(name)) {
-    errors.push_back(api::NotSupported(path, name, {"cpu", kHugePages, "memory"}));
+    errors.push_back(api::NotSupported(path, api::NamedValue(name), {"cpu", kHugePages, "memory"}));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "registry/pods/pod_parts.h"
 
@@ -37,7 +38,8 @@ void CheckNodeRequirement(json::Value requirement, bool check_values, const Fiel
           values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
     }
   } else {
-    errors.push_back(api::Invalid(path.Child("operator"), op, "not a valid selector operator"));
+    errors.push_back(
+        api::Invalid(path.Child("operator"), api::NamedValue(op), "not a valid selector operator"));
   }
   CheckLabelKey(requirement["key"].AsString(), path.Child("key"), errors);
   if (!check_values) return;
@@ -58,7 +60,8 @@ void CheckNodeField(json::Value requirement, const FieldPath& path, FieldErrors&
           "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"));
     }
   } else {
-    errors.push_back(api::Invalid(path.Child("operator"), op, "not a valid selector operator"));
+    errors.push_back(
+        api::Invalid(path.Child("operator"), api::NamedValue(op), "not a valid selector operator"));
   }
   if (const std::string_view key = requirement["key"].AsString(); key != "metadata.name") {
     errors.push_back(api::Invalid(path.Child("key"), key, "not a valid field selector key"));
@@ -237,7 +240,7 @@ void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldError
     if (!key.empty()) CheckLabelKey(key, at.Child("key"), errors);
     if (key.empty() && op != "Exists") {
       errors.push_back(api::Invalid(
-          at.Child("operator"), op,
+          at.Child("operator"), api::NamedValue(op),
           "operator must be Exists when `key` is empty, which means \"match all values and all "
           "keys\""));
     }
@@ -256,10 +259,11 @@ void CheckTolerations(json::Value tolerations, const FieldPath& path, FieldError
                                       "value must be empty when `operator` is 'Exists'"));
       }
     } else if (op == "Lt" || op == "Gt") {
-      errors.push_back(
-          api::NotSupported(at.Child("operator"), op, {"Equal", "Exists", "Lt", "Gt"}));
+      errors.push_back(api::NotSupported(at.Child("operator"), api::NamedValue(op),
+                                         {"Equal", "Exists", "Lt", "Gt"}));
     } else {
-      errors.push_back(api::NotSupported(at.Child("operator"), op, {"Equal", "Exists"}));
+      errors.push_back(
+          api::NotSupported(at.Child("operator"), api::NamedValue(op), {"Equal", "Exists"}));
     }
     if (!effect.empty()) CheckEffect(toleration["effect"], at.Child("effect"), errors);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "api/named_value.h"
 #include "api/view/pod.h"
 #include "base/strings.h"
 #include "golang/strings.h"
@@ -447,7 +448,8 @@ void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& 
   } else if (name == "windows") {
     CheckWindows(spec, path, errors);
   } else {
-    errors.push_back(api::NotSupported(path.Child("os"), name, {"linux", "windows"}));
+    errors.push_back(
+        api::NotSupported(path.Child("os"), api::NamedValue(name), {"linux", "windows"}));
   }
 }
 

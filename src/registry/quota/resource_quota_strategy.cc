@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/named_value.h"
 #include "api/repeated_value.h"
 #include "base/strings.h"
 #include "json/sorted.h"
@@ -133,7 +134,8 @@ void CheckOperator(json::Value requirement, const FieldPath& path, FieldErrors& 
                        "selector"));
     }
   } else {
-    errors.push_back(api::Invalid(path.Child("operator"), op, "not a valid selector operator"));
+    errors.push_back(
+        api::Invalid(path.Child("operator"), api::NamedValue(op), "not a valid selector operator"));
   }
 }
 
@@ -147,7 +149,8 @@ void CheckScopeSelector(json::Value spec, json::Value sent, FieldErrors& errors)
   for (const json::Value& requirement : selector["matchExpressions"].elements()) {
     const std::string_view scope = requirement["scopeName"].AsString();
     if (!IsScope(scope)) {
-      errors.push_back(api::Invalid(path.Child("scopeName"), scope, "unsupported scope"));
+      errors.push_back(
+          api::Invalid(path.Child("scopeName"), api::NamedValue(scope), "unsupported scope"));
     }
     CheckScopeOfNames(scope, standard, path, shown, errors);
     CheckOperator(requirement, path, errors);

@@ -136,10 +136,10 @@ void CheckTrafficPolicies(json::Value spec, bool prefers_same, const FieldPath& 
   }
   if (const json::Value distribution = spec["trafficDistribution"]; !distribution.is_null()) {
     if (prefers_same) {
-      CheckOneOf(distribution, path.Child("trafficDistribution"),
-                 {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
+      CheckOneOfStrings(distribution, path.Child("trafficDistribution"),
+                        {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
     } else {
-      CheckOneOf(distribution, path.Child("trafficDistribution"), {"PreferClose"}, errors);
+      CheckOneOfStrings(distribution, path.Child("trafficDistribution"), {"PreferClose"}, errors);
     }
   }
 }

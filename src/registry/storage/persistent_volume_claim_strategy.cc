@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "registry/kind_table.h"
@@ -33,7 +34,7 @@ bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldError
   const bool native =
       slash == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
   if (!native || name == "storage") return true;
-  errors.push_back(api::NotSupported(path, name, {"storage"}));
+  errors.push_back(api::NotSupported(path, api::NamedValue(name), {"storage"}));
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/named_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/sorted.h"
@@ -38,6 +39,13 @@ bool RequireField(json::Value parent, std::string_view name, const FieldPath& pa
 
 bool CheckOneOf(json::Value value, const FieldPath& path,
                 std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
+  if (std::find(allowed.begin(), allowed.end(), value.AsString()) != allowed.end()) return true;
+  errors.push_back(api::NotSupported(path, api::NamedValue(value.AsString()), allowed));
+  return false;
+}
+
+bool CheckOneOfStrings(json::Value value, const FieldPath& path,
+                       std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
   if (std::find(allowed.begin(), allowed.end(), value.AsString()) != allowed.end()) return true;
   errors.push_back(api::NotSupported(path, value.AsString(), allowed));
   return false;
@@ -141,7 +149,7 @@ std::optional<std::int64_t> PercentOf(json::Value value) {
 void CheckIntOrPercent(json::Value value, const FieldPath& path, FieldErrors& errors) {
   if (value.is_string()) {
     if (!PercentOf(value)) {
-      errors.push_back(api::Invalid(path, value,
+      errors.push_back(api::Invalid(path, api::NamedValue(value.AsString()),
                                     "a valid percent string must be a numeric string followed by "
                                     "an ending '%' (e.g. '1%',  or '93%', regex used for "
                                     "validation is '[0-9]+%')"));

@@ -31,6 +31,9 @@ bool RequireField(json::Value parent, std::string_view name, const FieldPath& pa
 // One of `allowed` (in the order the message prints them). An absent value counts as "".
 bool CheckOneOf(json::Value value, const FieldPath& path,
                 std::initializer_list<std::string_view> allowed, FieldErrors& errors);
+// The same of a field that is a string in Go, not of a type of its own: which tells how it is quoted.
+bool CheckOneOfStrings(json::Value value, const FieldPath& path,
+                       std::initializer_list<std::string_view> allowed, FieldErrors& errors);
 // `must be greater than or equal to 0`; nothing if absent.
 void CheckNonNegative(json::Value value, const FieldPath& path, FieldErrors& errors);
 void CheckNonNegative(std::int64_t value, const FieldPath& path, FieldErrors& errors);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/named_value.h"
 #include "api/selector/label_selector.h"
 #include "registry/validation/checks.h"
 
@@ -34,7 +35,7 @@ void ValidateCondition(json::Value condition, const api::FieldPath& path,
   constexpr std::string_view kStatuses[] = {"False", "True", "Unknown"};
   const std::string_view status = condition["status"].AsString();
   if (std::find(std::begin(kStatuses), std::end(kStatuses), status) == std::end(kStatuses)) {
-    errors.push_back(api::NotSupported(path.Child("status"), status, kStatuses));
+    errors.push_back(api::NotSupported(path.Child("status"), api::NamedValue(status), kStatuses));
   }
   if (const std::int64_t generation = condition["observedGeneration"].AsInt(); generation < 0) {
     errors.push_back(api::Invalid(path.Child("observedGeneration"), generation,

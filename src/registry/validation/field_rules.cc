@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "api/named_value.h"
 #include "base/strings.h"
 
 namespace portcullis::registry {
@@ -53,7 +54,7 @@ void CheckValue(const FieldRule& rule, json::Value value, const FieldPath& at,
       for (const std::string_view text : allowed) {
         if (text == value.AsString()) return;
       }
-      errors.push_back(api::NotSupported(at, value.AsString(), allowed));
+      errors.push_back(api::NotSupported(at, api::NamedValue(value.AsString()), allowed));
       break;
     }
     case kMinimum:

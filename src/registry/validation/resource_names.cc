@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 
+#include "api/named_value.h"
 #include "api/quota/pods.h"
 
 namespace portcullis::registry {
@@ -74,11 +75,13 @@ bool IsOvercommitAllowed(std::string_view name) {
 
 void CheckNameOfResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   const auto texts = api::IsQualifiedName(name);
-  AddInvalid(path, name, texts, errors);
+  for (const std::string& text : texts) {
+    errors.push_back(api::Invalid(path, api::NamedValue(name), text));
+  }
   const bool standard = IsStandardQuotaResource(name) || name == "storage";
   if (texts.empty() && !HasPrefix(name) && !standard) {
-    errors.push_back(
-        api::Invalid(path, name, "must be a standard resource type or fully qualified"));
+    errors.push_back(api::Invalid(path, api::NamedValue(name),
+                                  "must be a standard resource type or fully qualified"));
   }
 }
 
@@ -87,17 +90,20 @@ void CheckNameOfContainerResource(std::string_view name, const FieldPath& path,
   CheckNameOfResource(name, path, errors);
   if (!HasPrefix(name)) {
     if (!Contains(kOfContainers, name) && !name.starts_with("hugepages-")) {
-      errors.push_back(api::Invalid(path, name, "must be a standard resource for containers"));
+      errors.push_back(
+          api::Invalid(path, api::NamedValue(name), "must be a standard resource for containers"));
     }
   } else if (!IsNative(name) && !api::quota::IsExtendedResourceName(name)) {
-    errors.push_back(api::Invalid(path, name, "doesn't follow extended resource name standard"));
+    errors.push_back(api::Invalid(path, api::NamedValue(name),
+                                  "doesn't follow extended resource name standard"));
   }
 }
 
 void CheckNameOfQuotaResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   CheckNameOfResource(name, path, errors);
   if (!HasPrefix(name) && !IsStandardQuotaResource(name)) {
-    errors.push_back(api::Invalid(path, name, "must be a standard resource for quota"));
+    errors.push_back(
+        api::Invalid(path, api::NamedValue(name), "must be a standard resource for quota"));
   }
 }
 
