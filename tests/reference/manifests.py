@@ -96,7 +96,7 @@ class Project:
     def define(self, definition, is_new):
         """Learns the places of a custom resource and waits for them: the stored definition may serve other versions than this one."""
         spec = definition.thing.get("spec") or {}
-        for version in spec.get("versions") or []:
+        for version in (spec.get("versions") or []) if "group" in spec else []:
             prefix = f"/apis/{spec['group']}/{version.get('name')}"
             self.places[spec["group"], version.get("name"), spec["names"]["kind"]] = (prefix, spec["names"]["plural"], spec.get("scope") == "Namespaced")
             for _ in range(100 if is_new else 10):
