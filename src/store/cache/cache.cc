@@ -3,6 +3,7 @@
 #include "store/cache/cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 
@@ -105,7 +106,10 @@ class Cache::Observation final : public Subscription {
   ~Observation() override {
     base::MutexLock lock(cache_.publish_mutex_);
     std::erase(cache_.observers_, this);
-    for (auto& [name, observers] : cache_.observers_of_) std::erase(observers, this);
+    for (auto at = cache_.observers_of_.begin(); at != cache_.observers_of_.end();) {
+      std::erase(at->second, this);
+      at = at->second.empty() ? cache_.observers_of_.erase(at) : std::next(at);
+    }
   }
 
   // An event of a collection that was asked for, to be told by Tell().
