@@ -65,10 +65,15 @@ bool HasLowerName(const Member& a, const Member& b) { return a.name() < b.name()
 std::vector<const Member*> MembersByName(Value object) {
   std::vector<const Member*> members;
   members.reserve(object.members().size());
-  for (const Member& member : object.members()) members.push_back(&member);
-  std::sort(members.begin(), members.end(),
-            [](const Member* a, const Member* b) { return HasLowerName(*a, *b); });
+  AppendMembersByName(object, members);
   return members;
+}
+
+void AppendMembersByName(Value object, std::vector<const Member*>& out) {
+  const auto first = static_cast<std::ptrdiff_t>(out.size());
+  for (const Member& member : object.members()) out.push_back(&member);
+  std::sort(out.begin() + first, out.end(),
+            [](const Member* a, const Member* b) { return HasLowerName(*a, *b); });
 }
 
 Value Sorted(Arena& arena, Value value) {

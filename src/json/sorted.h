@@ -19,5 +19,7 @@ bool HasLowerName(const Member& a, const Member& b);
 // The members of this object alone in the order of their names. They are those of `object`: valid as
 // long as its arena. Empty for what is no object.
 std::vector<const Member*> MembersByName(Value object);
+// Appends them to `out`.
+void AppendMembersByName(Value object, std::vector<const Member*>& out);
 
 }  // namespace portcullis::json

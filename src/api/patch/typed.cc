@@ -268,11 +268,7 @@ class NewFields {
   template <typename Visit>
   void ForEachByName(const Value& map, const Visit& visit) {
     const std::size_t first = by_name_.size();
-    for (const json::Member& member : map.members()) by_name_.push_back(&member);
-    const auto begin = by_name_.begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(begin, by_name_.end(), [](const json::Member* a, const json::Member* b) {
-      return json::HasLowerName(*a, *b);
-    });
+    json::AppendMembersByName(map, by_name_);
     for (std::size_t i = 0; i < map.size(); ++i) visit(*by_name_[first + i]);
     by_name_.resize(first);
   }
