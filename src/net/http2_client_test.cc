@@ -342,22 +342,21 @@ TEST_F(Http2ClientTest, EndsAnswersWithTooManyFields) {
 }
 
 TEST_F(Http2ClientTest, AnswersAndSendsPings) {
-  RawServer server([](RawPeer& raw, int) {
+  testing::Signal acknowledged;
+  RawServer server([&](RawPeer& raw, int) {
     Http2Peer peer(raw);
     peer.Greet();
     peer.Send(h2::Frame(h2::kPing, 0, 0, "12345678"));
     Http2Peer::Frame frame = peer.NextOf(h2::kPing);
-    bool acknowledged = false;
     for (int i = 0; i < 2 && frame.type != -1; ++i) {
       if ((frame.flags & h2::kAck) != 0) {
-        acknowledged = true;
         EXPECT_EQ(frame.payload, "12345678");
+        acknowledged.Set();
       } else {
         peer.Send(h2::Frame(h2::kPing, h2::kAck, 0, frame.payload));
       }
       if (i == 0) frame = peer.NextOf(h2::kPing);
     }
-    EXPECT_TRUE(acknowledged);
     peer.ReadToEnd();
   });
   ASSERT_TRUE(Connect(server.port()));
@@ -366,6 +365,7 @@ TEST_F(Http2ClientTest, AnswersAndSendsPings) {
   loop.RunAndWait([&] { connection->Ping([&] { monitor.Do([&] { answered = true; }); }); });
 
   EXPECT_TRUE(monitor.WaitFor([&] { return answered; }));
+  EXPECT_TRUE(acknowledged.Wait()) << "before the connection ends";
 }
 
 TEST_F(Http2ClientTest, AConnectionThatAnswersNoPingIsLost) {
