@@ -10,6 +10,7 @@
 #include "admission/chain.h"
 #include "admission/config_format.h"
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "release/release.h"
 
 namespace portcullis::admission {
@@ -167,7 +168,8 @@ TEST(PluginConfigsTest, AFileOfNoFormatGoesToTwoPlugins) {
   static constexpr PluginInfo kImages = {.name = "ImagePolicyWebhook", .create = &MakeNothing};
   static constexpr PluginInfo kNodes = {.name = "PodNodeSelector", .create = &MakeNothing};
   const PluginInfo* const all[] = {&kA, &kImages, &kNodes};
-  const std::string path = ::testing::TempDir() + "admission-of-no-format.yaml";
+  const base::TemporaryFolder folder;
+  const std::string path = folder.path() + "/admission.yaml";
   std::ofstream(path) << "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: a=b}\n";
   const auto configs = PluginConfigs::Load(path, all);
   ASSERT_TRUE(configs.ok()) << configs.status().message();

@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "base/testing/temporary_folder.h"
+
 namespace portcullis::cli {
 namespace {
 
@@ -29,10 +31,13 @@ class CelCommandTest : public testing::Test {
     return said;
   }
   std::string File(const std::string& name, std::string_view text) {
-    const std::string path = testing::TempDir() + "cel_command_" + name;
+    const std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }
+
+ private:
+  const base::TemporaryFolder folder_;
 };
 
 TEST_F(CelCommandTest, PrintsAValueForEachExpression) {

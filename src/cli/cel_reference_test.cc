@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "cli/cel_command.h"
 
 namespace portcullis::cli {
@@ -24,7 +25,8 @@ TEST(CelReferenceTest, DocumentIsCurrent) {
 }
 
 TEST(CelReferenceTest, ExamplesAreTrue) {
-  const std::string allowed = testing::TempDir() + "cel_reference_allowed.yaml";
+  const base::TemporaryFolder folder;
+  const std::string allowed = folder.path() + "/allowed.yaml";
   std::ofstream(allowed) << "- {resource: deployments, verb: list}\n- {path: /, verb: get}\n"
                             "- {path: /healthz, verb: get}\n";
   std::istringstream lines(CelReference());

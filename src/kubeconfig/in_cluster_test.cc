@@ -5,27 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/file.h"
+#include "base/testing/temporary_folder.h"
 
 namespace portcullis::kubeconfig {
 namespace {
 
 class InClusterTest : public ::testing::Test {
  protected:
-  InClusterTest() : folder_(::testing::TempDir() + "/in_cluster_test") {
-    std::filesystem::create_directories(folder_);
-  }
-  ~InClusterTest() override { std::filesystem::remove_all(folder_); }
-
   void Mount() const {
-    ASSERT_TRUE(base::WriteFile(folder_ + "/token", "secret").ok());
-    ASSERT_TRUE(base::WriteFile(folder_ + "/ca.crt", "PEM").ok());
+    ASSERT_TRUE(base::WriteFile(folder_.path() + "/token", "secret").ok());
+    ASSERT_TRUE(base::WriteFile(folder_.path() + "/ca.crt", "PEM").ok());
   }
-  ClusterPlace At(const char* host) const { return {host, *host == '\0' ? "" : "443", folder_}; }
+  ClusterPlace At(const char* host) const {
+    return {host, *host == '\0' ? "" : "443", folder_.path()};
+  }
 
-  const std::string folder_;
+  const base::TemporaryFolder folder_;
 };
 
 TEST_F(InClusterTest, IsNotInOneWithoutAnAddress) {
@@ -47,7 +43,7 @@ TEST_F(InClusterTest, TakesAddressAuthorityAndTokenFile) {
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config->url, "https://[fd00::1]:443");
   EXPECT_EQ(config->tls.ca_pem, "PEM");
-  EXPECT_EQ(config->user.token_file, folder_ + "/token");
+  EXPECT_EQ(config->user.token_file, folder_.path() + "/token");
 }
 
 }  // namespace

@@ -13,12 +13,12 @@
 
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/testing/fake_etcd.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::store {
 namespace {
@@ -83,7 +83,7 @@ class StoreContract : public ::testing::TestWithParam<std::string> {
     return out;
   }
 
-  testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   testing::FakeEtcd etcd_;
   std::atomic<int> woken_{0};
   std::unique_ptr<Store> store_;

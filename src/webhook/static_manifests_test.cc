@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
+#include "base/testing/temporary_folder.h"
 #include "webhook/endpoint.h"
 
 namespace portcullis::webhook {
@@ -74,17 +74,17 @@ TEST_F(StaticManifestsTest, SaysWhatIsWrongInWhichFile) {
 }
 
 TEST_F(StaticManifestsTest, NoticesChangedFilesAndKeepsTheLastGoodSet) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "static_manifests_test";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const auto write = [&](std::string_view text) { std::ofstream(folder / "a.yaml") << text; };
+  const base::TemporaryFolder folder;
+  const auto write = [&](std::string_view text) {
+    std::ofstream(folder.path() + "/a.yaml") << text;
+  };
   write(Manifest("a.static.k8s.io"));
   base::FakeClock clock;
   admission::PluginContext context;
   context.name = "ValidatingAdmissionWebhook";
   context.clock = &clock;
   auto manifests =
-      StaticManifests::Create(context, folder.string(), HookType::kValidating, compiler_);
+      StaticManifests::Create(context, folder.path(), HookType::kValidating, compiler_);
   ASSERT_TRUE(manifests.ok()) << manifests.status().message();
   EXPECT_EQ((*manifests)->Get()->size(), 1U);
 
@@ -99,18 +99,16 @@ TEST_F(StaticManifestsTest, NoticesChangedFilesAndKeepsTheLastGoodSet) {
 }
 
 TEST_F(StaticManifestsTest, AFolderThatIsSlowToReadHoldsUpOneRequestOnly) {
-  const auto folder =
-      std::filesystem::path(::testing::TempDir()) / ("slow_manifests_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "a.yaml") << Manifest("a.static.k8s.io");
+  const base::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/a.yaml") << Manifest("a.static.k8s.io");
   base::FakeClock clock;
   admission::PluginContext context;
   context.name = "ValidatingAdmissionWebhook";
   context.clock = &clock;
   const auto manifests =
-      StaticManifests::Create(context, folder.string(), HookType::kValidating, compiler_).value();
+      StaticManifests::Create(context, folder.path(), HookType::kValidating, compiler_).value();
   // Opening a FIFO blocks until it has a writer.
-  const std::string fifo = (folder / "b.yaml").string();
+  const std::string fifo = folder.path() + "/b.yaml";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   clock.Advance(std::chrono::seconds(2));
   std::thread slow([&] { manifests->Get(); });
@@ -122,7 +120,6 @@ TEST_F(StaticManifestsTest, AFolderThatIsSlowToReadHoldsUpOneRequestOnly) {
   close(writer);
   slow.join();
   EXPECT_EQ(manifests->Get()->size(), 2U);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

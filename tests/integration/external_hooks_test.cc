@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -75,7 +76,7 @@ class ExternalHooks : public ::testing::Test {
     });
   }
   std::string Write(const std::string& name, const std::string& text) {
-    std::string path = ::testing::TempDir() + "external-hooks-" + name;
+    std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }
@@ -125,6 +126,7 @@ class ExternalHooks : public ::testing::Test {
     return std::string(headers_.Get(name));
   }
 
+  const base::TemporaryFolder folder_;
   std::optional<TestServer> server_;
   std::atomic<bool> retry_once_ = false;  // the next call is answered with 429
   // Of the hook's certificate.

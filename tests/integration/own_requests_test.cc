@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::testing {
 namespace {
@@ -65,7 +65,7 @@ class OwnRequests : public ::testing::Test {
     return texts;
   }
 
-  store::testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   TestServer server_{[this](server::Options& options) { Adjust(options); }};
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/fiber.h"
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "harness/test_server.h"
 #include "json/writer.h"
 
@@ -204,10 +205,10 @@ TEST(Policies, OneObjectIsServedInAllVersions) {
             3U);
 }
 
-// Makes a server have the validating policies of a file of this content.
-std::function<void(server::Options&)> WithPoliciesOf(std::string_view content) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "policies_of_files";
-  std::filesystem::remove_all(folder);
+// Makes a server have the validating policies of a file of this content in `place`.
+std::function<void(server::Options&)> WithPoliciesOf(const base::TemporaryFolder& place,
+                                                     std::string_view content) {
+  const std::filesystem::path folder = place.path();
   std::filesystem::create_directories(folder / "manifests");
   std::ofstream(folder / "manifests" / "a.yaml") << content;
   std::ofstream(folder / "admission.yaml") << R"(
@@ -227,7 +228,8 @@ plugins:
 }
 
 TEST(Policies, ThoseOfFilesGuardThePoliciesOfTheApi) {
-  TestServer server(WithPoliciesOf(R"(
+  const base::TemporaryFolder folder;
+  TestServer server(WithPoliciesOf(folder, R"(
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: guard.static.k8s.io}
@@ -289,7 +291,8 @@ class StoppedClock final : public base::Clock {
 TEST(Policies, TakeAThreadOfTheirOwnWhereTheyTakeLong) {
   if (!base::Fiber::kSupported) GTEST_SKIP() << "no fibers on this processor";
   const StoppedClock clock;
-  TestServer server(WithPoliciesOf(R"yaml(
+  const base::TemporaryFolder folder;
+  TestServer server(WithPoliciesOf(folder, R"yaml(
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: pairs.static.k8s.io}

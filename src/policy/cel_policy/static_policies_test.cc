@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
+#include "base/testing/temporary_folder.h"
 
 namespace portcullis::policy {
 namespace {
@@ -86,10 +86,10 @@ TEST_F(StaticPoliciesTest, SaysWhatIsWrong) {
 }
 
 TEST_F(StaticPoliciesTest, TellsMetricsWhichFilesAreInForce) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "static_policies_test";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const auto write = [&](const std::string& text) { std::ofstream(folder / "a.yaml") << text; };
+  const base::TemporaryFolder folder;
+  const auto write = [&](const std::string& text) {
+    std::ofstream(folder.path() + "/a.yaml") << text;
+  };
   write(Policy("p.static.k8s.io") + Binding("p.static.k8s.io"));
   base::FakeClock clock;
   metrics::Registry registry;
@@ -97,7 +97,7 @@ TEST_F(StaticPoliciesTest, TellsMetricsWhichFilesAreInForce) {
   context.name = "ValidatingAdmissionPolicy";
   context.clock = &clock;
   context.metrics = &registry;
-  const auto policies = StaticPolicies::Create(context, folder.string(), PolicyType::kValidating,
+  const auto policies = StaticPolicies::Create(context, folder.path(), PolicyType::kValidating,
                                                compiler_, selectors_);
   ASSERT_TRUE(policies.ok()) << policies.status().message();
   EXPECT_EQ((*policies)->Get()->policies.size(), 1U);

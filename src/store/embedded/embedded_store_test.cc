@@ -21,9 +21,9 @@
 #include <sstream>
 #include <thread>
 
+#include "base/testing/temporary_folder.h"
 #include "store/embedded/checksum.h"
 #include "store/testing/objects.h"
-#include "store/testing/temporary_folder.h"
 
 extern char** environ;
 
@@ -55,7 +55,7 @@ class EmbeddedStore : public ::testing::Test {
     sqlite3_close(db);
   }
 
-  testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/store.db";
 };
 

@@ -12,11 +12,11 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "store/at_rest.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
 #include "store/testing/objects.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::store {
 namespace {
@@ -54,7 +54,7 @@ class EncryptedStore : public ::testing::Test {
     return bytes;
   }
 
-  testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/store.db";
 };
 

@@ -21,9 +21,9 @@
 #include <string>
 #include <thread>
 
+#include "base/testing/temporary_folder.h"
 #include "store/embedded/embedded_store.h"
 #include "store/testing/objects.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::store {
 namespace {
@@ -152,7 +152,7 @@ bool Cycle(const std::string& path, Shared& shared, std::mt19937& random) {
 TEST(KillCycles, LoseNothingThatWasAcknowledged) {
   const char* chosen = std::getenv("PC_KILL_CYCLES");
   const int cycles = chosen != nullptr ? std::atoi(chosen) : 30;
-  const testing::TemporaryFolder folder;
+  const base::TemporaryFolder folder;
   const std::string path = folder.path() + "/store.db";
   void* page =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

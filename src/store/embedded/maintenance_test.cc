@@ -12,10 +12,10 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "base/testing/temporary_folder.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
 #include "store/testing/objects.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::store {
 namespace {
@@ -65,7 +65,7 @@ class Maintenance : public ::testing::Test {
     return texts;
   }
 
-  testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/store.db";
   const std::string other_ = folder_.path() + "/other.db";
 };

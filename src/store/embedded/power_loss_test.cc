@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/temporary_folder.h"
 #include "store/embedded/sqlite_journal.h"
 #include "store/testing/objects.h"
 #include "store/testing/power_loss_vfs.h"
-#include "store/testing/temporary_folder.h"
 
 namespace portcullis::store {
 namespace {
@@ -112,7 +112,7 @@ class PowerLoss : public ::testing::Test {
     return true;
   }
 
-  testing::TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/store.db";
   std::shared_ptr<const CollectionName> even_ =
       std::make_shared<const CollectionName>(CollectionName{"", "configmaps"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A folder of its own for a test; gone, with all that is in it, at the end.
+// A folder of its own for a test; gone, with all that is in it, at the end. Tests may run beside each other,
+// and beside those of another build.
 #pragma once
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-namespace portcullis::store::testing {
+namespace portcullis::base {
 
 class TemporaryFolder {
  public:
@@ -27,4 +28,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace portcullis::store::testing
+}  // namespace portcullis::base
