@@ -17,6 +17,9 @@ using Nodes = std::span<const JsonPathNode>;
 using Kind = JsonPathNode::Kind;
 
 constexpr int kMaxDepth = 64;  // of descent
+// Values that one step may find. `..` finds a value once for each of the values above it, so that each
+// repetition of `...*` multiplies them; kube-apiserver goes on for as long as that takes.
+constexpr std::size_t kMaxFound = 100'000;
 
 void AppendAll(Value value, Values& out) {
   for (const Value& element : value.elements()) out.push_back(element);
@@ -26,7 +29,7 @@ void AppendAll(Value value, Values& out) {
 void Descend(Value value, int depth, Values& out) {
   Values below;
   AppendAll(value, below);
-  if (below.empty() || depth > kMaxDepth) return;
+  if (below.empty() || depth > kMaxDepth || out.size() > kMaxFound) return;
   out.push_back(value);
   for (const Value& one : below) Descend(one, depth + 1, out);
 }
@@ -94,6 +97,10 @@ class Walker {
       } else if (const Value* member = value.is_object() ? value.Find(node.text) : nullptr) {
         out.push_back(*member);
       }
+      if (out.size() > kMaxFound) {
+        failed_ = true;
+        return found;
+      }
     }
     return out;
   }
@@ -122,6 +129,7 @@ class Walker {
     Values out;
     while (!paths.empty()) {
       Values some = Walk(found, paths);
+      failed_ = failed_ || out.size() + some.size() > kMaxFound;
       if (failed_) return found;
       out.insert(out.end(), std::make_move_iterator(some.begin()),
                  std::make_move_iterator(some.end()));

@@ -12,8 +12,8 @@
 
 namespace portcullis::server::table {
 
-// All values the path leads to, in order; none if it leads nowhere or is no path. They live in
-// `object` and `arena`.
+// All values the path leads to, in order; none if it leads nowhere, to more than 100,000 values on its
+// way, or is no path. They live in `object` and `arena`.
 std::vector<json::Value> FindJsonPath(json::Arena& arena, json::Value object,
                                       std::string_view path);
 

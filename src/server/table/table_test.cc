@@ -64,6 +64,17 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
   }
 }
 
+// Twelve descents of forty levels would find thousands of millions of values.
+TEST(Table, APathThatMultipliesValuesFindsNone) {
+  json::Arena arena;
+  json::Value object = json::Value::Int(1);
+  for (int level = 0; level < 40; ++level) object = json::MakeObject(arena, {{"a", object}});
+  std::string path;
+  for (int i = 0; i < 12; ++i) path += "...*";
+  EXPECT_TRUE(FindJsonPath(arena, object, path).empty());
+  EXPECT_FALSE(FindJsonPath(arena, object, "...*...*").empty());
+}
+
 TEST(Table, ObjectsAreIncludedByOneOfThreeNames) {
   EXPECT_EQ(ReadIncludeObject("").value(), IncludeObject::kMetadata);
   EXPECT_EQ(ReadIncludeObject("Metadata").value(), IncludeObject::kMetadata);
