@@ -256,6 +256,28 @@ TEST_F(Executions, CallBackAtOnceIfThereIsNothingToWrite) {
   EXPECT_EQ(calls, 1);
 }
 
+// kube-apiserver stores a new claim without the phase that reads show; an update that changes nothing is
+// encoded with it, hence written.
+TEST_F(Executions, WriteAnewWhatWasStoredWithoutDefaults) {
+  Make("configmaps", kConfigMap);
+  Make("persistentvolumeclaims", R"({
+      "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"},
+      "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})");
+  const auto patched = [&](std::string_view resource) {
+    const auto op = On(resource, Verb::kPatch, "a");
+    Input input;
+    input.body = "{}";
+    const auto outcome = Write(*op, input);
+    EXPECT_TRUE(outcome.ok()) << outcome.status().message();
+    return outcome->stored->revision();
+  };
+  EXPECT_LT(patched("configmaps"), engine_->world().store->revision());
+  const std::int64_t created = engine_->world().store->revision();
+  const std::int64_t first = patched("persistentvolumeclaims");
+  EXPECT_GT(first, created);
+  EXPECT_EQ(patched("persistentvolumeclaims"), first);
+}
+
 // What does not fit its type is quoted with the members that the patch looked into in order.
 TEST_F(Executions, PointersOfAPatchMayBeLongerThanTheObjectIsDeep) {
   Make("configmaps", kConfigMap);

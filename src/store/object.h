@@ -70,6 +70,11 @@ class Object {
     checked_by_.store(rules, std::memory_order_relaxed);
   }
 
+  // Another note: that a server which keeps its objects as they came to it would not have these bytes, but
+  // such without some defaults (engine/write/steps.h). Gone when the program ends.
+  bool lacks_defaults() const { return lacks_defaults_.load(std::memory_order_relaxed); }
+  void MarkLacksDefaults() const { lacks_defaults_.store(true, std::memory_order_relaxed); }
+
   // A copy with another revision in it.
   ObjectPtr WithRevision(std::int64_t revision) const;
   std::size_t revision_at() const { return revision_at_; }
@@ -98,6 +103,7 @@ class Object {
   std::uint32_t bytes_size_;
   std::uint32_t revision_at_;
   mutable std::atomic<std::uint32_t> checked_by_{0};
+  mutable std::atomic<bool> lacks_defaults_{false};
 };
 
 // The object's document, together with the object that its texts are in.

@@ -106,6 +106,7 @@ class Creation final : public Execution {
     }
     Outcome written = Written();
     written.stored = *std::move(stored);
+    if (lacks_defaults_) written.stored->MarkLacksDefaults();
     TraceStored(op_, object_, *written.stored);
     if (op_.group_resource() == api::GroupResource{"", "namespaces"} &&
         op_.world.namespace_hook != nullptr) {
@@ -211,8 +212,7 @@ class Creation final : public Execution {
     // Validating webhooks still see unknown fields that webhooks have added, and empty lists as
     // such.
     object_ = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object_);
-    // Reading from the store sets defaults, e.g. those of a status the strategy has emptied.
-    object_ = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object_));
+    object_ = TRY(WithDefaultsOfReads(op_, object_, lacks_defaults_));
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
     object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);
     uninitialized_ = uninitialized_ && IsBeingInitialized(op_, object_);
@@ -291,7 +291,8 @@ class Creation final : public Execution {
   std::string name_;
   int attempts_ = 0;
   bool begun_ = false;
-  bool uninitialized_ = false;  // the object has initializers left
+  bool uninitialized_ = false;   // the object has initializers left
+  bool lacks_defaults_ = false;  // kube-apiserver would store it so
   std::optional<base::Result<Outcome>> outcome_;
 };
 

@@ -47,6 +47,12 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
   return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
 }
 
+base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
+  auto read = ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object);
+  if (read.ok() && !read->IsSameAs(object) && !(*read == object)) added = true;
+  return read;
+}
+
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
   const api::catalog::ResourceInfo& resource = *op.resource;
   // Answers about a status show what is stored.

@@ -32,6 +32,12 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
 // were `applied`.
 base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied);
 
+// What is read of an object that was stored as `object`: with the defaults of what its strategy has left
+// out, e.g. of the status of a new PersistentVolumeClaim. `added` becomes true if there are such:
+// kube-apiserver stores the object without them. It writes such an object anew when an update changes
+// nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
+base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
+
 // The outcome as a client sees it: what was not stored has its fields in the order of stored objects.
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome);
 

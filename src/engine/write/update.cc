@@ -100,6 +100,7 @@ class Attempt {
     if (!stored.ok()) return Failed(std::move(stored).status(), retry);
     if (removes_) return outcome_;
     outcome_.stored = *std::move(stored);
+    if (lacks_defaults_) outcome_.stored->MarkLacksDefaults();
     TraceStored(op_, outcome_.object, *outcome_.stored);
     return outcome_;
   }
@@ -187,7 +188,7 @@ class Attempt {
       write.kind = PendingWrite::Kind::kDelete;
       return std::optional<PendingWrite>(std::move(write));
     }
-    object = TRY(ApplyDefaults(op_.world, *op_.catalog, op_.arena, op_.resource->kind, object));
+    object = TRY(WithDefaultsOfReads(op_, object, lacks_defaults_));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
     object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
     // It is taken away where an object is encoded for the store, and a dry run stores none.
@@ -201,7 +202,8 @@ class Attempt {
     write.kind = PendingWrite::Kind::kUpdate;
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
     // A value under an old key is written again, as kube-apiserver does.
-    if (SameContent(write.encoded, current_) && !store::IsStale(*op_.world.store, *current_)) {
+    if (SameContent(write.encoded, current_) && !store::IsStale(*op_.world.store, *current_) &&
+        lacks_defaults_ == current_->lacks_defaults()) {
       outcome_.stored = current_;
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();
@@ -228,6 +230,7 @@ class Attempt {
   json::Value live_;
   json::Value allocated_;
   bool removes_ = false;
+  bool lacks_defaults_ = false;  // kube-apiserver would store it so
   Outcome outcome_;
 };
 

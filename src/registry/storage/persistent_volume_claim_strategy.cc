@@ -177,9 +177,7 @@ class Claims final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    object = WithDataSources(ctx, DefaultStrategy::PrepareForCreate(ctx, object), {});
-    return json::With(ctx.arena, object, "status",
-                      json::MakeObject(ctx.arena, {json::Member("phase", PendingPhase())}));
+    return WithDataSources(ctx, DefaultStrategy::PrepareForCreate(ctx, object), {});
   }
 
   // An update need not repeat what the server has filled in.
