@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
-#include "registry/validation/checks.h"
+#include "engine/write/preconditions.h"
 #include "server/discovery/documents.h"
 #include "server/reply.h"
 #include "server/rest/verbs.h"
@@ -60,10 +60,7 @@ base::Status CheckNamed(const Call& call, std::string_view verb) {
     return base::BadRequest("Namespace parameter required.");
   }
   if (!one || verb == "connect") return base::OkStatus();
-  const auto faults = registry::IsPathSegmentName(name, false);
-  if (faults.empty()) return base::OkStatus();
-  return base::BadRequest(
-      base::StrCat("Name parameter invalid: ", base::GoQuote(name), ": ", base::Join(faults, ";")));
+  return engine::CheckNameParameter(name);
 }
 
 base::Status UnknownPath(const Call& call) {

@@ -13,6 +13,7 @@
 #include "engine/subresources/subresource_body.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
+#include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "store/store.h"
@@ -123,7 +124,7 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
                          .object = binding,
                          .options = options.as_create}));
   const api::GroupResource pods{"", "pods"};
-  if (name.empty()) return base::BadRequest("Name parameter required.");
+  TRY(CheckNameParameter(name));
   // A POST to the collection means no certain pod: the uid in its body does not count.
   if (!of_pod) binding = json::RemovePath(op.arena, binding, {"metadata", "uid"});
   const store::Key key{"", "pods", op.ns, name};

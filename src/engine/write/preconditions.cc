@@ -12,6 +12,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "registry/validation/checks.h"
 
 namespace portcullis::engine {
 namespace {
@@ -45,6 +46,14 @@ std::string RegistryKey(const Operation& op, std::string_view name) {
 constexpr std::uint64_t kNewest = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
+
+base::Status CheckNameParameter(std::string_view name) {
+  if (name.empty()) return base::BadRequest("Name parameter required.");
+  const auto faults = registry::IsPathSegmentName(name, false);
+  if (faults.empty()) return base::OkStatus();
+  return base::BadRequest(
+      base::StrCat("Name parameter invalid: ", base::GoQuote(name), ": ", base::Join(faults, ";")));
+}
 
 base::Result<RequestedVersion> ReadRequestedVersion(json::Value object) {
   const std::string_view text = object["metadata"]["resourceVersion"].AsString();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a client demands of the object it writes: that it has a uid, a resourceVersion.
+// What a client demands of the object it writes: that it has a name, a uid, a resourceVersion.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@
 #include "json/value.h"
 
 namespace portcullis::engine {
+
+// That an object can be kept under the name: it is there and a segment of a path.
+base::Status CheckNameParameter(std::string_view name);
 
 // metadata.resourceVersion of the body of an update.
 struct RequestedVersion {
