@@ -232,7 +232,7 @@ class Deletion {
 
   base::Status CheckPreconditions() const {
     // Kubernetes puts the kind where the resource belongs.
-    const api::GroupKind kind = op_.resource->kind.group_kind();
+    const api::GroupKind kind = op_.resource->storage_kind.group_kind();
     const api::GroupResource resource{kind.group, kind.kind};
     const api::view::Metadata metadata(live_);
     if (Requires("uid", options_.uid) && options_.uid != metadata.uid()) {

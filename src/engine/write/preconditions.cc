@@ -6,40 +6,22 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "api/api_status.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
 #include "registry/validation/checks.h"
+#include "store/storage_key.h"
 
 namespace portcullis::engine {
 namespace {
 
-// Resources that kube-apiserver keeps under another name than their own.
-std::string_view StoredAs(std::string_view resource) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"replicationcontrollers", "controllers"},
-      {"endpoints", "services/endpoints"},
-      {"nodes", "minions"},
-      {"services", "services/specs"},
-      {"ingresses", "ingress"}};
-  for (const auto& [name, stored] : kNames) {
-    if (name == resource) return stored;
-  }
-  return resource;
-}
-
 // The key under which kube-apiserver keeps an object; part of one of its texts. A dry run has not got as
 // far as to the store's prefix.
 std::string RegistryKey(const Operation& op, std::string_view name) {
-  std::string key = op.dry_run ? "/" : "/registry/";
-  const std::string& resource = op.resource->resource.resource;
-  if (op.resource->custom) key += op.resource->resource.group + "/";
-  key.append(op.resource->custom ? resource : StoredAs(resource)).append("/");
-  if (op.resource->namespaced) key += op.ns + "/";
-  return key.append(name);
+  return store::StorageKey(KeyOf(op, name),
+                           op.dry_run ? std::string_view() : store::kStoragePrefix);
 }
 
 // Go's versions are unsigned; no store gets that far.
