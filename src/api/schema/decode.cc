@@ -106,19 +106,15 @@ bool IsZeroInGo(Kind kind, Value value) {
   return IsEmptyInGo(kind, value);
 }
 
-// Lists with omitempty of which Kubernetes tells an empty one from an absent one: it puts its default
-// only where there is none.
-struct KeptList {
-  std::string_view owner;
-  std::string_view name;
-};
-constexpr KeptList kKeptWhenEmpty[] = {{"HPAScalingRules", "policies"}};
+// Lists and maps with omitempty of which Kubernetes tells an empty one from an absent one: it puts its
+// default only where there is none, or forbids even an empty one. By their owners.
+constexpr std::pair<std::string_view, std::string_view> kKeptWhenEmpty[] = {
+    {"HPAScalingRules", "policies"}, {"JSONSchemaProps", "dependencies"}};
 
 bool IsKeptWhenEmpty(const Schema& owner, const Field& field) {
-  return std::any_of(std::begin(kKeptWhenEmpty), std::end(kKeptWhenEmpty),
-                     [&](const KeptList& kept) {
-                       return kept.name == field.name && kept.owner == owner.go_struct;
-                     });
+  const std::pair wanted(owner.go_struct, field.name);
+  return std::find(std::begin(kKeptWhenEmpty), std::end(kKeptWhenEmpty), wanted) !=
+         std::end(kKeptWhenEmpty);
 }
 
 class Decoder {

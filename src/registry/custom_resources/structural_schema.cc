@@ -441,7 +441,10 @@ bool IsConvertible(Value props) {
   for (const std::string_view field : {"id", "$schema", "$ref", "patternProperties", "dependencies",
                                        "additionalItems", "definitions"}) {
     const Value value = props[field];
-    if (!value.is_null() && !(value.is_string() && value.AsString().empty())) return false;
+    const bool is_empty = value.is_string()         ? value.AsString().empty()
+                          : field == "dependencies" ? value.empty()
+                                                    : value.is_null();
+    if (!is_empty) return false;
   }
   const Value keep = props[kPreserve];
   const bool lists_items = props["items"].is_array() && !props["items"].empty();
