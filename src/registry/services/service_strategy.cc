@@ -97,7 +97,8 @@ class Services final : public DefaultStrategy {
     if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     object = PairAddresses(ctx, KeepAllocated(ctx, object, old), old);
-    return InitFamilies(ctx, DropOfOldType(ctx, object, old), old);
+    object = DropSecondFamily(ctx, DropOfOldType(ctx, object, old), old);
+    return InitFamilies(ctx, object, old);
   }
 
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
@@ -158,6 +159,21 @@ class Services final : public DefaultStrategy {
     }
     if (one.empty() && !before.empty() && same_list) {
       return json::RemovePath(ctx.arena, object, {"spec", "clusterIPs"});
+    }
+    return object;
+  }
+
+  // An update to SingleStack that leaves the lists as they were keeps their first elements.
+  static json::Value DropSecondFamily(const Context& ctx, json::Value object, json::Value old) {
+    const json::Value spec = object["spec"];
+    if (TypeOf(object) == "ExternalName" || spec["ipFamilyPolicy"].AsString() != "SingleStack") {
+      return object;
+    }
+    for (std::string_view name : {"clusterIPs", "ipFamilies"}) {
+      const json::Value list = spec[name];
+      if (list.size() < 2 || !(list == old["spec"][name])) continue;
+      object = json::SetPath(ctx.arena, object, {"spec", name},
+                             json::MakeArray(ctx.arena, {list[std::size_t{0}]}));
     }
     return object;
   }
