@@ -137,11 +137,20 @@ base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
                table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }
 
-// Kinds whose internal type holds the number of replicas by value: it is written where nothing is set.
-bool HoldsReplicas(const api::GroupVersionResource& resource) {
+// With the numbers that internal types of workloads hold by value: they are written where nothing is set.
+json::Value WithHeldNumbers(json::Arena& arena, const api::GroupVersionResource& resource,
+                            json::Value object) {
+  if (resource.group != "apps") return object;
   const std::string_view name = resource.resource;
-  return resource.group == "apps" &&
-         (name == "deployments" || name == "replicasets" || name == "statefulsets");
+  if (name == "daemonsets") {
+    constexpr std::string_view kGeneration = "deprecated.daemonset.template.generation";
+    return json::SetPath(arena, object, {"metadata", "annotations", kGeneration},
+                         json::Value::StringView("0"));
+  }
+  if (name == "deployments" || name == "replicasets" || name == "statefulsets") {
+    return json::SetPath(arena, object, {"spec", "replicas"}, json::Value::Int(0));
+  }
+  return object;
 }
 
 // An object of the resource with nothing but its version: a Go value of which nothing else is set.
@@ -159,9 +168,7 @@ json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std:
       arena, {{"kind", json::String(arena, resource.kind.kind)},
               {"apiVersion", json::String(arena, engine::ApiVersion(resource.kind))},
               {"metadata", metadata.Build()}});
-  if (HoldsReplicas(resource.resource)) {
-    object = json::SetPath(arena, object, {"spec", "replicas"}, json::Value::Int(0));
-  }
+  object = WithHeldNumbers(arena, resource.resource, object);
   return resource.custom ? json::Sorted(arena, object)
                          : engine::Recanonicalize(*session.catalog, arena, resource.kind, object);
 }

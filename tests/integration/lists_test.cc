@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "harness/test_server.h"
+#include "json/writer.h"
 #include "json/yaml.h"
 
 namespace portcullis {
@@ -290,6 +291,17 @@ TEST(Watches, TheEndOfWhatIsThere) {
     EXPECT_EQ(lines[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].AsString(),
               "true");
   }
+}
+
+// The object of a bookmark is an empty one of the internal type, whose generation is an annotation of the
+// versions.
+TEST(Watches, ABookmarkOfDaemonSets) {
+  TestServer server;
+  const auto lines = server.Watch("/apis/apps/v1/daemonsets?watch=1&allowWatchBookmarks=true", 1);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(
+      json::ToString(lines[0]["object"]["metadata"]["annotations"]),
+      R"({"deprecated.daemonset.template.generation":"0","k8s.io/initial-events-end":"true"})");
 }
 
 TEST(Watches, AVersionOfTheFuture) {
