@@ -35,12 +35,20 @@ base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
   return spec;
 }
 
+// Whether an apply of an absent object makes it. The registry of ValidatingAdmissionPolicies lets one of the
+// status do so.
+bool CreatesOnApply(const Operation& op) {
+  if (op.subresource == nullptr || CreatesOnUpdate(op)) return true;
+  return op.subresource_name() == "status" &&
+         op.group_resource() ==
+             api::GroupResource{"admissionregistration.k8s.io", "validatingadmissionpolicies"};
+}
+
 base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {
   UpdateSpec spec;
   spec.name = op.name;
   spec.transform = MakePatch(op, input, PatchTargetOf(op));
-  spec.create_if_absent =
-      input.patch == PatchType::kApply && (op.subresource == nullptr || CreatesOnUpdate(op));
+  spec.create_if_absent = input.patch == PatchType::kApply && CreatesOnApply(op);
   spec.track_fields = input.patch != PatchType::kApply;
   return spec;
 }

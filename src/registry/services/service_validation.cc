@@ -440,14 +440,13 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
   const bool headless = spec["clusterIP"].AsString() == "None";
-  if (type != "ExternalName") {
-    // Addresses are sought first, and nothing else is looked at if that fails.
-    FieldErrors found;
-    CheckFamilies(spec, false, path, found);
-    if (!found.empty()) {
-      errors.insert(errors.end(), found.begin(), found.end());
-      return;
-    }
+  FieldErrors addresses;
+  if (type != "ExternalName") CheckFamilies(spec, false, path, addresses);
+  // Addresses are allocated first, and nothing else is looked at if that fails. A Service that an update of
+  // its status makes gets none.
+  if (ctx.subresource.empty() && !addresses.empty()) {
+    errors.insert(errors.end(), addresses.begin(), addresses.end());
+    return;
   }
   if (spec["ports"].empty() && !headless && type != "ExternalName") {
     errors.push_back(api::Required(path.Child("ports"), ""));
@@ -464,6 +463,7 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   CheckEachPort(spec, path, errors);
   if (!spec["selector"].empty()) CheckLabels(spec["selector"], path.Child("selector"), errors);
   CheckSessionAffinity(spec, path, errors);
+  errors.insert(errors.end(), addresses.begin(), addresses.end());
   std::size_t index = 0;
   for (const json::Value& ip : spec["externalIPs"].elements()) {
     const FieldPath at = path.Child("externalIPs").Index(index++);
