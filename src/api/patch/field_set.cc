@@ -340,6 +340,10 @@ json::Value FieldSet::ToJson(json::Arena& arena, bool member) const {
 }
 
 base::Result<FieldSet> FieldSet::FromJson(json::Value fields) {
+  if (!fields.is_object() && !fields.is_null()) {
+    return base::Status(base::Reason::kUnknown, base::StrCat("ReadMapCB: expect { or n, but found ",
+                                                             json::ToString(fields).substr(0, 1)));
+  }
   std::vector<Node> nodes;
   nodes.reserve(fields.size());
   for (const json::Member& member : fields.members()) {

@@ -452,6 +452,12 @@ class Reader {
         return Named(field.type, "String_", bytes, 1, kBytes);
       case Shape::kRaw: {
         const json::Value raw = TRY(Named(field.type, "Raw", bytes, 1, kBytes));
+        if (field.type == "FieldsV1") {
+          // What is no JSON becomes a text, which is no set of fields either: such managedFields are passed
+          // over.
+          auto fields = json::Parse(arena_, raw.AsString());
+          return fields.ok() ? fields : json::Value::StringView("");
+        }
         if (raw.is_null() || raw.AsString().empty()) return json::Value();
         return json::Parse(arena_, raw.AsString());
       }

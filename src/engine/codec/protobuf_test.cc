@@ -235,6 +235,20 @@ TEST(Protobuf, NumbersOfAListMayBePacked) {
             R"([1,2]}}})");
 }
 
+TEST(Protobuf, FieldsThatAreNoJsonAreAText) {
+  const auto managed = [](const std::string& raw) {
+    const std::string entry = Bytes(7, Bytes(1, raw));
+    const std::string field =
+        base::StrCat("\x8a\x01", std::string(1, static_cast<char>(entry.size())), entry);
+    return Json(EnvelopeOf("v1", "ConfigMap", Bytes(1, field)));
+  };
+  constexpr std::string_view kBefore = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":)"
+                                       R"({"managedFields":[{"fieldsV1":)";
+  EXPECT_EQ(managed(R"({"f:data":{}})"), base::StrCat(kBefore, R"({"f:data":{}}}]}})"));
+  EXPECT_EQ(managed("{"), base::StrCat(kBefore, R"(""}]}})"));
+  EXPECT_EQ(managed(""), base::StrCat(kBefore, R"(""}]}})"));
+}
+
 TEST(Protobuf, PartsOfAMessageAreMerged) {
   const std::string first = Bytes(1, Bytes(1, "a") + Bytes(11, Bytes(1, "x") + Bytes(2, "1")));
   const std::string second = Bytes(1, Bytes(11, Bytes(1, "y") + Bytes(2, "2")));
