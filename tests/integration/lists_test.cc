@@ -216,6 +216,10 @@ TEST(Lists, FieldsThatNobodySelectsBy) {
   EXPECT_EQ(said("/api/v1/pods", "spec.foo"), "field label not supported: spec.foo");
   EXPECT_EQ(said("/api/v1/nodes", "metadata.namespace"),
             "field label not supported: metadata.namespace");
+  // ReplicaSets are selected by no field, though they keep one for it.
+  EXPECT_EQ(said("/apis/apps/v1/replicasets", "status.replicas"),
+            "\"status.replicas\" is not a known field selector: only \"metadata.name\", "
+            "\"metadata.namespace\"");
   EXPECT_EQ(said("/apis/batch/v1/jobs", "spec.foo"),
             "field label \"spec.foo\" not supported for Job");
   EXPECT_EQ(server
