@@ -53,6 +53,18 @@ TEST(Protocol, TablesAndMetadataAreMadeOnDemand) {
   EXPECT_FALSE(metadata["items"][std::size_t{0}].Has("data"));
 }
 
+TEST(Protocol, NotEachStatusHasATable) {
+  TestServer server;
+  const auto status = [&](std::string_view path) {
+    return server
+        .Call("GET", path, {}, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}})
+        .status;
+  };
+  EXPECT_EQ(status("/api/v1/namespaces/default/status"), 200);
+  EXPECT_EQ(status("/apis/apiregistration.k8s.io/v1/apiservices/v1."), 200);
+  EXPECT_EQ(status("/apis/apiregistration.k8s.io/v1/apiservices/v1./status"), 406);
+}
+
 TEST(Protocol, AListOfMetadataWithoutItemsIsNull) {
   TestServer server;
   const std::string metadata = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";

@@ -176,5 +176,17 @@ TEST(Scale, WhoOwnsTheStatusKeepsItThroughWritesOfTheSpec) {
   EXPECT_THAT(Owners(server.Get(kDeployment), kStatus), ElementsAre("controller Update status"));
 }
 
+TEST(Scale, IsNoListAndSaysWhatItIs) {
+  TestServer server;
+  server.Post("/apis/apps/v1/namespaces/default/deployments", kDeploymentBody);
+  const Answer refused =
+      server.Call("GET", base::StrCat(kDeployment, "/scale"), {},
+                  {{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}});
+  EXPECT_EQ(refused.status, 406);
+  EXPECT_EQ(refused.message(),
+            "you requested PartialObjectMetadataList, but the requested object is not a list "
+            "(*autoscaling.Scale)");
+}
+
 }  // namespace
 }  // namespace portcullis

@@ -67,10 +67,11 @@ void AppendItem(const api::catalog::ResourceInfo& resource, std::string_view byt
 // The server's internal Go type of the kind, as %T prints it.
 std::string GoTypeOf(const Call& call, std::string_view suffix) {
   if (call.resource->custom) return base::StrCat("*unstructured.Unstructured", suffix);
-  const std::string_view group = call.resource->kind.group;
+  const api::GroupVersionKind& kind = call.kind();
+  const std::string_view group = kind.group;
   const std::string_view package =
       group.empty() || group == "events.k8s.io" ? "core" : group.substr(0, group.find('.'));
-  return base::StrCat("*", package, ".", call.resource->kind.kind, suffix);
+  return base::StrCat("*", package, ".", kind.kind, suffix);
 }
 
 base::Status WrongForm(const Call& call, std::string_view form, std::string_view is,
