@@ -140,7 +140,8 @@ std::vector<std::string> ApiAudiences(const Operation& op) {
 
 base::Result<Outcome> CreateToken(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;
-  json::Value request = TRY(DecodeSubresourceBody(op, input));
+  json::Value request =
+      DeduplicateOwners(op, TRY(DecodeSubresourceBody(op, input)), When::kBeforeAdmission);
   request = TRY(RunMutating(op, {.operation = admission::kCreate,
                                  .name = op.name,
                                  .object = request,

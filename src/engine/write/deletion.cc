@@ -231,7 +231,7 @@ class Deletion {
   }
 
   base::Status CheckPreconditions() const {
-    // Kubernetes puts the kind where the resource belongs.
+    // Kubernetes puts the kind where the resource belongs: that of its internal type.
     const api::GroupKind kind = op_.resource->storage_kind.group_kind();
     const api::GroupResource resource{kind.group, kind.kind};
     const api::view::Metadata metadata(live_);

@@ -455,9 +455,15 @@ base::Status CheckScaleManagers(json::Value live) {
 base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
   if (!input.applied.is_null()) return input.applied;
   auto parsed = json::ParseYaml(op.arena, input.body);
-  if (parsed.ok()) return parsed;
-  return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
-                                       parsed.status().message()));
+  if (!parsed.ok()) {
+    return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
+                                         parsed.status().message()));
+  }
+  if (const std::string wrong = NoMap(*parsed); !wrong.empty()) {
+    return base::BadRequest(
+        base::StrCat("error decoding YAML: error unmarshaling JSON: while decoding JSON: ", wrong));
+  }
+  return parsed;
 }
 
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {

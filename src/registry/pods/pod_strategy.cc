@@ -176,7 +176,7 @@ class Pods final : public DefaultStrategy {
               ? OnlyResources(arena, object["spec"], old["spec"])
               : WithMember(arena, old["spec"], "ephemeralContainers", object["spec"]);
       json::Value metadata = old["metadata"];
-      for (const std::string_view name : {"managedFields", "resourceVersion"}) {
+      for (const std::string_view name : {"managedFields", "resourceVersion", "uid"}) {
         metadata = WithMember(arena, metadata, name, object["metadata"]);
       }
       const json::Value sent = object;
