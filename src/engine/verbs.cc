@@ -3,6 +3,7 @@
 #include "engine/verbs.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "admission/chain.h"
@@ -107,7 +108,11 @@ base::Result<Listing> DeleteCollection(Operation& op, const ListOptions& list,
                                        const DeleteOptions& options) {
   Selection selection = TRY(ReadSelection(op, list));
   selection.initialized_only = false;
-  Listing listing = TRY(ListObjects(op, list, selection));
+  WarnOfJobs(op, options);
+  ListOptions pages = list;
+  // Kubernetes reads page after page, and a page of a version is of exactly that version.
+  if (pages.limit == 0) pages.limit = std::numeric_limits<std::int64_t>::max();
+  Listing listing = TRY(ListObjects(op, pages, selection));
   TRY(DeleteEach(op, listing.objects, options));
   return listing;
 }

@@ -314,8 +314,8 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   options.send_initial_events = ReadBool(query, "sendInitialEvents");
   // Only of the path: RequestInfo also takes a name from the field selector.
   if (call.info.parts.size() > 1) options.name = call.info.parts[1];
-  options.limit = TRY(ReadInt(query, "limit")).value_or(0);
   options.timeout_seconds = TRY(ReadInt(query, "timeoutSeconds"));
+  options.limit = TRY(ReadInt(query, "limit")).value_or(0);
   TRY(CheckSelectors(options));
 
   api::FieldErrors errors;

@@ -113,6 +113,15 @@ TEST(Lists, TokensThatCannotBeRead) {
   EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5})")),
             bad(": encoded start key empty (version meta.k8s.io/v1)"));
   EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5,"start":"../a"})")), bad(": ../a"));
+  constexpr std::string_view kWrong = ": json: cannot unmarshal ";
+  EXPECT_EQ(
+      said(Token(R"({"v":"meta.k8s.io/v1","rv":"5","start":"a"})")),
+      bad(base::StrCat(kWrong, "string into Go struct field continueToken.rv of type int64")));
+  EXPECT_EQ(
+      said(Token(R"({"v":1,"rv":5,"start":"a"})")),
+      bad(base::StrCat(kWrong, "number into Go struct field continueToken.v of type string")));
+  EXPECT_EQ(said(Token("[]")),
+            bad(base::StrCat(kWrong, "array into Go value of type storage.continueToken")));
   EXPECT_EQ(said(Token(R"({"v":"meta.k8s.io/v1","rv":5,"start":"a"})") + "&resourceVersion=3"),
             "specifying resource version is not allowed when using continue");
 }
@@ -173,6 +182,63 @@ TEST(Lists, PagesGoOnWithAndWithoutASlashInTheToken) {
     const std::string message = std::string(start) + rest.body;
     EXPECT_EQ(rest["items"][std::size_t{0}]["metadata"]["name"].AsString(), "b") << message;
   }
+}
+
+TEST(Lists, AStartWithoutAZeroByteIsAKeyOfThePage) {
+  TestServer server;
+  for (std::string_view name : {"a", "b", "b-c", "c"}) Make(server, name);
+  const std::pair<std::string_view, std::size_t> rows[] = {
+      {"/a", 4}, {"b", 3}, {"/b-", 2}, {"/b-c", 2}, {"/c", 1}, {"/d", 0}, {"/", 4}};
+  for (const auto& [start, count] : rows) {
+    const Answer rest =
+        server.Get(Token(base::StrCat(R"({"v":"meta.k8s.io/v1","rv":-1,"start":")", start, "\"}")));
+    EXPECT_EQ(rest["items"].size(), count) << start << rest.body;
+  }
+}
+
+TEST(Lists, OfOneNameHaveNoPages) {
+  TestServer server;
+  for (std::string_view name : {"a", "b"}) Make(server, name);
+  constexpr std::string_view kOne = "fieldSelector=metadata.name%3Da&";
+  for (std::string_view rest : {"continue=x", "limit=1&resourceVersion=1"}) {
+    EXPECT_EQ(server.Get(With(base::StrCat(kOne, rest)))["items"].size(), 1U) << rest;
+  }
+  // Without a namespace the name is no key.
+  EXPECT_EQ(server.Get(base::StrCat("/api/v1/configmaps?", kOne, "continue=x")).status, 400);
+}
+
+TEST(Lists, AnOptionIsReadAfterThoseBeforeIt) {
+  TestServer server;
+  EXPECT_EQ(server.Get(With("limit=x&timeoutSeconds=y")).message(),
+            "strconv.ParseInt: parsing \"y\": invalid syntax");
+}
+
+TEST(Lists, AWatchReadsItsVersionBeforeItLooksForAMediaType) {
+  TestServer server;
+  const auto status = [&](std::string_view version) {
+    return server
+        .Call("GET", With(base::StrCat("watch=1&resourceVersion=", version)), {},
+              {{"Accept", "application/yaml"}})
+        .status;
+  };
+  EXPECT_EQ(status("x"), 500);
+  EXPECT_EQ(status("1"), 406);
+}
+
+TEST(Lists, OfADeletionAtAVersionAreOfExactlyThat) {
+  TestServer server;
+  const std::string before(server.Get(kMaps)["metadata"]["resourceVersion"].AsString());
+  Make(server, "a");
+  const Answer none = server.Delete(With(base::StrCat("resourceVersion=", before)));
+  EXPECT_EQ(none.status, 200);
+  EXPECT_EQ(none["items"].size(), 0U) << none.body;
+}
+
+TEST(Lists, OfJobsToDeleteWarnBeforeTheyAreRead) {
+  TestServer server;
+  const Answer refused = server.Delete("/apis/batch/v1/namespaces/default/jobs?continue=x");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_TRUE(refused.headers.Get("Warning").starts_with("299 - \"child pods are preserved"));
 }
 
 TEST(Lists, AVersionThatIsDeprecatedIsSoInRefusalsToo) {

@@ -13,8 +13,10 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "golang/strconv.h"
+#include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "registry/validation/checks.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -61,10 +63,53 @@ std::size_t IllegalByte(std::string_view text) {
 // Whether path.Clean would leave the path alone.
 bool IsClean(std::string_view path) {
   if (path.starts_with('/')) path.remove_prefix(1);
+  if (path.empty()) return true;
   for (std::string_view piece : base::Split(path, '/')) {
     if (piece.empty() || piece == "." || piece == "..") return false;
   }
   return true;
+}
+
+// What Go's decoder says of the token's fields, or "".
+std::string WrongTypeIn(json::Value token) {
+  constexpr std::string_view kWrong = "json: cannot unmarshal ";
+  if (token.is_null()) return "";
+  if (!token.is_object()) {
+    return base::StrCat(kWrong, json::GoTypeName(token), " into Go value of type ",
+                        "storage.continueToken");
+  }
+  for (const json::Member& member : token.members()) {
+    const std::string_view name = member.name();
+    const json::Value value = member.value;
+    const bool is_number = name == "rv";
+    if (!is_number && name != "v" && name != "start") continue;
+    if (value.is_null() || (is_number ? value.is_int() : value.is_string())) continue;
+    const std::string literal = value.is_number() ? " " + json::ToString(value) : "";
+    return base::StrCat(kWrong, json::GoTypeName(value), is_number ? literal : "",
+                        " into Go struct field continueToken.", name, " of type ",
+                        is_number ? "int64" : "string");
+  }
+  return "";
+}
+
+// The store goes on behind a position, a list from its start on: what lies right before the start.
+// No position has a byte that UTF-8 does not have.
+std::string RightBefore(std::string start) {
+  if (start.empty()) return start;
+  if (start.back() == '\0') {
+    start.pop_back();
+    return start;
+  }
+  start.back() = static_cast<char>(start.back() - 1);
+  return start + '\xFF';
+}
+
+// Whether the list is of one object by its name, which has no pages.
+bool IsOfOneName(const Operation& op, const Selection& selection) {
+  const std::string* name = selection.fields.RequiresExactMatch("metadata.name");
+  if (name == nullptr || name->empty() || !registry::IsPathSegmentName(*name, false).empty())
+    return false;
+  return !op.resource->namespaced || !selection.ns.empty();
 }
 
 // storage.DecodeContinue. `ns` is the namespace that the list is of: the token is of a place there.
@@ -80,6 +125,7 @@ base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token, std
   }
   auto value = json::Parse(arena, arena.Copy(*text));
   if (!value.ok()) return bad(value.status().message());
+  if (const std::string wrong = WrongTypeIn(*value); !wrong.empty()) return bad(wrong);
   if (const std::string_view version = (*value)["v"].AsString(); version != "meta.k8s.io/v1") {
     return bad(base::StrCat("server does not recognize this encoded version ", version));
   }
@@ -91,9 +137,9 @@ base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token, std
   result.after = std::string((*value)["start"].AsString());
   if (result.after.empty()) return bad("encoded start key empty (version meta.k8s.io/v1)");
   if (!IsClean(result.after)) return bad(result.after);
-  if (result.after.back() == '\0') result.after.pop_back();
   if (result.after.starts_with('/')) result.after.erase(0, 1);
   if (!ns.empty()) result.after = base::StrCat(ns, "/", result.after);
+  result.after = RightBefore(std::move(result.after));
   return result;
 }
 
@@ -140,7 +186,8 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
   const bool cut = options.limit > 0 && !(cached && options.resource_version == "0");
   const auto limit = static_cast<std::size_t>(cut ? options.limit : 0);
   Continue from;
-  if (!options.continue_token.empty()) {
+  const bool of_one = IsOfOneName(op, selection);
+  if (!options.continue_token.empty() && !of_one) {
     from = TRY(ReadToken(op.arena, options.continue_token, selection.ns));
     if (!options.resource_version.empty() && options.resource_version != "0") {
       return base::BadRequest("specifying resource version is not allowed when using continue");
@@ -154,7 +201,7 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     }
     // Of old, a page of a state means exactly that state.
     const std::string& match = options.resource_version_match;
-    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0);
+    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0 && !of_one);
     const std::int64_t current = op.world.store->revision();
     if (*asked > current) return TooLargeVersion(*asked, current, exact ? 0 : 1);
     if (exact) request.revision = *asked;

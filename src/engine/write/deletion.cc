@@ -489,7 +489,8 @@ class CollectionDeletion {
   std::vector<PendingWrite> writes_;  // of these
 };
 
-// Jobs leave their pods behind unless the client says otherwise, which few expect.
+}  // namespace
+
 void WarnOfJobs(Operation& op, const DeleteOptions& options) {
   const api::GroupResource jobs = {"batch", "jobs"};
   if (op.group_resource() != jobs || !options.propagation_policy.empty() ||
@@ -500,8 +501,6 @@ void WarnOfJobs(Operation& op, const DeleteOptions& options) {
       "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
       "to remove them or set propagationPolicy=Orphan to suppress this warning");
 }
-
-}  // namespace
 
 std::unique_ptr<Execution> BeginDeletion(Operation& op, DeleteOptions options) {
   WarnOfJobs(op, options);
@@ -514,7 +513,6 @@ std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions 
 
 base::Status DeleteEach(Operation& op, const std::vector<store::ObjectPtr>& objects,
                         const DeleteOptions& options) {
-  WarnOfJobs(op, options);
   if (IsAdmittedAtOnce(op)) TRY(AdmitAtOnce(op, options));
   return CollectionDeletion(op, options).Run(objects);
 }

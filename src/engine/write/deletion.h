@@ -34,6 +34,9 @@ std::unique_ptr<Execution> BeginDeletion(Operation& op, DeleteOptions options);
 // The same for a removal that is part of another request, which has been reviewed itself.
 std::unique_ptr<Execution> BeginUnreviewedDeletion(Operation& op, DeleteOptions options);
 
+// Jobs leave their pods behind unless the client says otherwise, which few expect.
+void WarnOfJobs(Operation& op, const DeleteOptions& options);
+
 // Deletes one after the other, as a deletecollection does; what is no longer there is no error.
 // Ends at the first failure: what came before it is deleted. What admission has let pass is
 // committed many at a time.

@@ -37,6 +37,8 @@ VerbResult Watch(Call& call) {
   const engine::ListOptions options = TRY(ReadListOptions(call, true));
   auto session = std::make_unique<WatchSession>();
   session->selection = TRY(ReadSelection(call, options));
+  const std::string& version = options.resource_version;
+  std::int64_t after = version.empty() ? 0 : TRY(ReadRevision(version));
   if (call.accepted.StreamContentType().empty()) return NotAcceptable(kStreamTypes);
   session->exchange = call.exchange;
   session->catalog = call.catalog;
@@ -51,11 +53,6 @@ VerbResult Watch(Call& call) {
                            : DefaultTimeout(call);
   session->ends = call.env.clock->Steady() + timeout;
 
-  const std::string& version = options.resource_version;
-  std::int64_t after = 0;
-  if (!version.empty()) {
-    after = TRY(ReadRevision(version));
-  }
   const bool initial = options.send_initial_events.value_or(after == 0);
   // A watch that has begun tells what is wrong as an event.
   base::Status failure;
