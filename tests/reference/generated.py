@@ -39,7 +39,7 @@ class Request:
 
     def filled(self, version):
         body = self.body.replace(VERSION, version) if self.body and VERSION in self.body else self.body
-        return self.method, self.path, None if body is None else body.encode("utf-8", "surrogatepass"), self.headers
+        return self.method, self.path.replace(VERSION, version), None if body is None else body.encode("utf-8", "surrogatepass"), self.headers
 
 
 def path_with(path, **query):
