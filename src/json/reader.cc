@@ -3,7 +3,6 @@
 #include "json/reader.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/gotext.h"
+#include "base/stack_memory.h"
 #include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/index.h"
@@ -132,11 +132,10 @@ class Parser {
   const char* end_;
   // The last place where the text differs from what the writer would write.
   const char* last_odd_;
-  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
-  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
-  std::pmr::vector<Frame> frames_{&memory_};
-  std::pmr::vector<Member> members_{&memory_};
-  std::pmr::vector<Value> elements_{&memory_};
+  base::StackMemory<kUsualBytes> memory_;
+  std::pmr::vector<Frame> frames_{memory_.resource()};
+  std::pmr::vector<Member> members_{memory_.resource()};
+  std::pmr::vector<Value> elements_{memory_.resource()};
   std::string scratch_;
   std::string error_;
   std::string range_error_;  // Go reports it only if the syntax is fine to the end

@@ -3,7 +3,6 @@
 #include "api/schema/decode.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "api/quantity.h"
 #include "api/schema/written.h"
 #include "base/clock.h"
+#include "base/stack_memory.h"
 #include "base/strings.h"
 #include "golang/time.h"
 #include "json/duplicates.h"
@@ -564,10 +564,10 @@ class Decoder {
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
   base::Status first_wrong_;  // of a value of a wrong type
-  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
-  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
-  std::pmr::vector<Slot> slots_{&memory_};  // of the structs being decoded, innermost last
-  std::pmr::vector<json::Member> members_{&memory_};  // likewise of the objects being written
+  base::StackMemory<kUsualBytes> memory_;
+  // Of the structs being decoded, innermost last; likewise of the objects being written.
+  std::pmr::vector<Slot> slots_{memory_.resource()};
+  std::pmr::vector<json::Member> members_{memory_.resource()};
 };
 
 }  // namespace

@@ -3,12 +3,13 @@
 #include "api/schema/order.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <span>
 #include <vector>
+
+#include "base/stack_memory.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -115,11 +116,11 @@ class Orderer {
   }
 
   json::Arena& arena_;
-  alignas(std::max_align_t) std::array<std::byte, kUsualBytes> usual_;
-  std::pmr::monotonic_buffer_resource memory_{usual_.data(), usual_.size()};
-  std::pmr::vector<Value> elements_{&memory_};        // of the lists being ordered, innermost last
-  std::pmr::vector<Placed> placed_{&memory_};         // likewise of objects
-  std::pmr::vector<json::Member> members_{&memory_};  // of the object being built
+  base::StackMemory<kUsualBytes> memory_;
+  // Of the lists being ordered, innermost last; likewise of objects; and of the object being built.
+  std::pmr::vector<Value> elements_{memory_.resource()};
+  std::pmr::vector<Placed> placed_{memory_.resource()};
+  std::pmr::vector<json::Member> members_{memory_.resource()};
 };
 
 }  // namespace
