@@ -23,7 +23,7 @@ Status FileError(std::string_view operation, const std::string& path, std::strin
 
 Result<std::string> ReadToEnd(int file, const std::string& name, std::size_t limit) {
   std::string text;
-  std::array<char, 16384> buffer{};
+  std::array<char, 16384> buffer;  // not cleared: read() fills what is looked at
   while (true) {
     const ssize_t got = read(file, buffer.data(), buffer.size());
     if (got == 0) return text;
