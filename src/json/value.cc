@@ -30,9 +30,14 @@ std::uint32_t DepthOf(std::span<const Member> members) {
   return depth + 1;
 }
 
-bool SameBytes(const char* a, const char* b, std::uint32_t size) {
+// Names of at most so many bytes are compared without a call: a look-up that calls nothing has no
+// registers to save.
+constexpr std::uint32_t kShortName = 16;
+
+// REQUIRES: size <= kShortName. Inlined, as compilers would not do by themselves.
+[[gnu::always_inline]] inline bool SameShortBytes(const char* a, const char* b,
+                                                  std::uint32_t size) {
   using internal::LoadWord;
-  if (size > 16) return std::memcmp(a, b, size) == 0;
   // Two loads that overlap cover every size.
   if (size >= 8) {
     return LoadWord<std::uint64_t>(a) == LoadWord<std::uint64_t>(b) &&
@@ -48,9 +53,21 @@ bool SameBytes(const char* a, const char* b, std::uint32_t size) {
   return true;
 }
 
+bool SameBytes(const char* a, const char* b, std::uint32_t size) {
+  return size <= kShortName ? SameShortBytes(a, b, size) : std::memcmp(a, b, size) == 0;
+}
+
 bool SameName(const Member& member, std::string_view name, std::uint32_t hash) {
   return member.hash == hash && member.name_size == name.size() &&
          SameBytes(member.name_data, name.data(), member.name_size);
+}
+
+[[gnu::noinline]] const Value* FindLongName(std::span<const Member> members, std::string_view name,
+                                            std::uint32_t hash) {
+  for (const Member& member : members) {
+    if (SameName(member, name, hash)) return &member.value;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -93,8 +110,12 @@ const Value* Value::FindNamed(std::string_view name) const {
 const Value* Value::FindHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
   if (!is_object() || size_ == 0) return nullptr;
   if (object_->index != nullptr) return FindIndexed({name, size}, hash);
+  if (size > kShortName) return FindLongName(members(), {name, size}, hash);
   for (const Member& member : members()) {
-    if (SameName(member, {name, size}, hash)) return &member.value;
+    if (member.hash == hash && member.name_size == size &&
+        SameShortBytes(member.name_data, name, size)) {
+      return &member.value;
+    }
   }
   return nullptr;
 }

@@ -57,6 +57,22 @@ TEST(Value, SurvivesCollidingHashes) {
   EXPECT_EQ(object.Find("100", 42), nullptr);
 }
 
+TEST(Value, TellsNamesOfOneHashApartByEveryByte) {
+  Arena arena;
+  for (std::size_t size = 1; size <= 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      const std::string name(size, 'a');
+      std::string other = name;
+      other[at] = 'b';
+      Member member(other, Value::Int(1));
+      member.hash = HashKey(name);
+      const Value object = MakeObject(arena, {member, Member(name, Value::Int(2))});
+      EXPECT_EQ(object[name].AsInt(), 2) << size << " " << at;
+      EXPECT_EQ(MakeObject(arena, {member}).Find(name), nullptr) << size << " " << at;
+    }
+  }
+}
+
 TEST(Value, HashesDependOnEveryByte) {
   const std::string text = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t size = 1; size <= text.size(); ++size) {
