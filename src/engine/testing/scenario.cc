@@ -33,6 +33,17 @@
 namespace portcullis::engine::testing {
 namespace {
 
+// All steps of a scenario happen at one moment: the order of managedFields depends on the second. What
+// waits goes on.
+class OneMoment final : public base::Clock {
+ public:
+  base::WallTime Now() const override { return now_; }
+  base::SteadyTime Steady() const override { return base::SteadyTime::clock::now(); }
+
+ private:
+  const base::WallTime now_ = base::WallTime::clock::now();
+};
+
 constexpr std::string_view kVerbs[] = {"create", "update",           "patch",   "get",
                                        "delete", "deletecollection", "connect", "list"};
 
@@ -118,6 +129,7 @@ class Scenario {
                {"featureGates", "runtimeConfig", "disablePlugins", "enablePlugins", "version",
                 "admissionControl", "denied"});
     EngineOptions made;
+    made.clock = &clock_;
     authorizer_.emplace(options["denied"]);
     if (options.Has("denied")) made.authorizer = &*authorizer_;
     for (const json::Value& name : options["admissionControl"].elements()) {
@@ -381,6 +393,7 @@ class Scenario {
 
   const std::string_view yaml_;
   json::Arena arena_;
+  const OneMoment clock_;
   std::optional<DenyingAuthorizer> authorizer_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Started>> started_;
