@@ -71,7 +71,8 @@ struct Answer final : Http2Receiver {
 
 class Http2ClientTest : public ::testing::Test, public Http2Listener {
  public:
-  ~Http2ClientTest() override {
+  // Not in the destructor: the loop calls the members below, of a test that is whole.
+  void TearDown() override {
     loop.RunAndWait([this] {
       if (connection) connection->Close("the test is over");
     });
