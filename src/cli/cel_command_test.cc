@@ -31,7 +31,7 @@ class CelCommandTest : public testing::Test {
     return said;
   }
   std::string File(const std::string& name, std::string_view text) {
-    const std::string path = folder_.path() + "/" + name;
+    std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }
