@@ -63,9 +63,14 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
     object = value.is_null() ? json::RemovePath(ctx.arena, object, {"metadata", name})
                              : json::SetPath(ctx.arena, object, {"metadata", name}, value);
   };
-  if (traits().status_keeps_labels || traits().status_keeps_metadata) keep("labels");
-  if (!traits().status_keeps_metadata) return object;
-  for (const std::string_view name : {"annotations", "ownerReferences", "finalizers"}) keep(name);
+  const StatusKeeps kept = traits().status_keeps;
+  if (kept >= StatusKeeps::kLabels) keep("labels");
+  if (kept >= StatusKeeps::kMetadata) {
+    for (const std::string_view name : {"annotations", "ownerReferences", "finalizers"}) keep(name);
+  }
+  if (kept == StatusKeeps::kWholeMetadata) {
+    for (const std::string_view name : {"generateName", "uid"}) keep(name);
+  }
   return object;
 }
 
@@ -153,9 +158,9 @@ std::vector<std::string_view> DefaultStrategy::ResetFields(const Context& ctx) c
     return fields;
   }
   fields.emplace_back("spec");
-  if (traits().status_keeps_metadata) {
+  if (traits().status_keeps >= StatusKeeps::kMetadata) {
     fields.emplace_back("metadata");
-  } else if (traits().status_keeps_labels) {
+  } else if (traits().status_keeps == StatusKeeps::kLabels) {
     fields.emplace_back("metadata.labels");
   }
   return fields;

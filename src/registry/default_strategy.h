@@ -20,6 +20,14 @@ enum class NameStyle : std::uint8_t {
   kDeclaredSubdomain,
 };
 
+// What a write of the status cannot change of the metadata.
+enum class StatusKeeps {
+  kNothing,
+  kLabels,
+  kMetadata,  // labels, annotations, owners and finalizers (ResetObjectMetaForStatus)
+  kWholeMetadata,
+};
+
 struct Traits {
   bool has_status = false;          // a status subresource: the main resource cannot write status
   bool counts_generation = false;   // metadata.generation is kept
@@ -27,9 +35,7 @@ struct Traits {
   bool returns_deleted = false;     // see Strategy::ReturnsDeletedObject
   bool created_by_put = false;      // see Strategy::AllowCreateOnUpdate
   bool needs_version = false;       // not Strategy::AllowUnconditionalUpdate
-  // What a write of the status cannot change besides: nothing of the metadata, or not the labels.
-  bool status_keeps_metadata = false;
-  bool status_keeps_labels = false;
+  StatusKeeps status_keeps = StatusKeeps::kNothing;
   bool free_finalizers = false;  // they need not be qualified names
   NameStyle names = NameStyle::kSubdomain;
   // A list or map that a client sends empty is a new generation: Go's reflect.DeepEqual compares it

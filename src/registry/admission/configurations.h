@@ -30,7 +30,7 @@ Kind ConfigurationRow(std::string_view resource, bool counts_empty = false) {
           .resource = resource,
           .traits = {.counts_generation = true,
                      .needs_version = true,
-                     .status_keeps_metadata = true,
+                     .status_keeps = StatusKeeps::kMetadata,
                      .free_finalizers = true,
                      .counts_empty = counts_empty},
           .metadata = {.update = "f", .subresource = ""},

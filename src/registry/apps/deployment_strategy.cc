@@ -107,7 +107,7 @@ void AddDeploymentStrategy(KindTable& table) {
              .warn = &WarnOfTemplate,
              .traits = {.counts_generation = true,
                         .counts_annotations = true,
-                        .status_keeps_labels = true},
+                        .status_keeps = StatusKeeps::kLabels},
              .pod_spec = "spec.template.spec",
              .disabled = kDisabledOfReplicas});
 }

@@ -107,7 +107,7 @@ void AddApiServiceStrategy(KindTable& table) {
              .validate = &ValidateApiService,
              .validate_update = &ValidateApiServiceUpdate,
              .traits = {.needs_version = true,
-                        .status_keeps_metadata = true,
+                        .status_keeps = StatusKeeps::kMetadata,
                         .free_finalizers = true,
                         .names = NameStyle::kWholePathSegment},
              .metadata = {.update = "uf", .subresource = "u"},

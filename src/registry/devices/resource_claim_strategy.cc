@@ -98,7 +98,7 @@ void AddResourceClaimStrategy(KindTable& table) {
              .validate = &ValidateClaim,
              .validate_update = &ValidateClaimUpdate,
              .judged_in = "v1",
-             .traits = {.returns_deleted = true, .status_keeps_metadata = true},
+             .traits = {.returns_deleted = true, .status_keeps = StatusKeeps::kMetadata},
              .metadata = {.update = "FU"},
              .disabled = kDisabledOfClaims});
 }

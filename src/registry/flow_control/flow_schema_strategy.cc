@@ -232,7 +232,7 @@ void AddFlowSchemaStrategy(KindTable& table) {
              .resource = "flowschemas",
              .validate = &ValidateFlowSchema,
              .validate_update = &ValidateFlowUpdate<&ValidateFlowSchema>,
-             .traits = {.counts_generation = true, .status_keeps_metadata = true},
+             .traits = {.counts_generation = true, .status_keeps = StatusKeeps::kWholeMetadata},
              .metadata = {.update = "F", .subresource = ""}});
 }
 

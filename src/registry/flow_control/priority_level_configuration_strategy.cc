@@ -126,7 +126,7 @@ void AddPriorityLevelConfigurationStrategy(KindTable& table) {
              .resource = "prioritylevelconfigurations",
              .validate = &ValidatePriorityLevelConfiguration,
              .validate_update = &ValidateFlowUpdate<&ValidatePriorityLevelConfiguration>,
-             .traits = {.counts_generation = true, .status_keeps_metadata = true},
+             .traits = {.counts_generation = true, .status_keeps = StatusKeeps::kWholeMetadata},
              .metadata = {.update = "F", .subresource = ""}});
 }
 

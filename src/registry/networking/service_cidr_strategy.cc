@@ -97,7 +97,7 @@ void AddServiceCidrStrategy(KindTable& table) {
              .resource = "servicecidrs",
              .validate = &ValidateServiceCidr,
              .validate_update = &ValidateServiceCidrUpdate,
-             .traits = {.status_keeps_metadata = true},
+             .traits = {.status_keeps = StatusKeeps::kMetadata},
              .make = &Make<ServiceCidrs>});
 }
 

@@ -84,14 +84,15 @@ constexpr DisabledField kDisabledOfAttachments[] = {
 }  // namespace
 
 void AddVolumeAttachmentStrategy(KindTable& table) {
-  table.Add(
-      {.group = "storage.k8s.io",
-       .resource = "volumeattachments",
-       .validate = &ValidateVolumeAttachment,
-       .validate_update = &ValidateVolumeAttachmentUpdate,
-       .traits = {.returns_deleted = true, .needs_version = true, .status_keeps_metadata = true},
-       .metadata = {.update = "F", .subresource = "F"},
-       .disabled = kDisabledOfAttachments});
+  table.Add({.group = "storage.k8s.io",
+             .resource = "volumeattachments",
+             .validate = &ValidateVolumeAttachment,
+             .validate_update = &ValidateVolumeAttachmentUpdate,
+             .traits = {.returns_deleted = true,
+                        .needs_version = true,
+                        .status_keeps = StatusKeeps::kMetadata},
+             .metadata = {.update = "F", .subresource = "F"},
+             .disabled = kDisabledOfAttachments});
 }
 
 }  // namespace portcullis::registry
