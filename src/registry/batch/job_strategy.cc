@@ -207,8 +207,12 @@ class Jobs final : public DefaultStrategy {
     const json::Value complete = json::Sorted(arena, all.Build());
     object = json::SetPath(arena, object, {"spec", "template", "metadata", "labels"}, complete);
     if (shared) object = json::SetPath(arena, object, {"metadata", "labels"}, complete);
-    if (object["spec"]["selector"]["matchLabels"].Has(kControllerUid)) return object;
-    return json::SetPath(arena, object, {"spec", "selector", "matchLabels", kControllerUid}, uid);
+    const json::Value selected = object["spec"]["selector"]["matchLabels"];
+    if (selected.Has(kControllerUid)) return object;
+    json::ObjectBuilder match(arena, selected);
+    match.Set(kControllerUid, uid);
+    return json::SetPath(arena, object, {"spec", "selector", "matchLabels"},
+                         json::Sorted(arena, match.Build()));
   }
 };
 
