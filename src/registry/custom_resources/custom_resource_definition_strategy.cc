@@ -11,6 +11,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/custom_resources/custom_resource_definition_validation.h"
+#include "registry/custom_resources/definition_parts.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 
@@ -103,35 +104,15 @@ class CustomResourceDefinitions final : public DefaultStrategy {
   }
 };
 
-void AddUnknownFormats(json::Value schema, std::vector<std::string_view>& formats) {
-  if (schema.is_array()) {
-    for (const json::Value& inner : schema.elements()) AddUnknownFormats(inner, formats);
-    return;
-  }
-  const std::string_view format = schema["format"].AsString();
-  if (!format.empty() && !api::schema::IsFormatOf(schema["type"].AsString(), format) &&
-      std::find(formats.begin(), formats.end(), format) == formats.end()) {
-    formats.push_back(format);
-  }
-  for (const std::string_view part : {"items", "allOf", "anyOf", "oneOf", "not"}) {
-    if (!schema[part].is_null()) AddUnknownFormats(schema[part], formats);
-  }
-  for (const std::string_view part : {"properties", "patternProperties", "definitions"}) {
-    for (const json::Member& member : schema[part].members()) {
-      AddUnknownFormats(member.value, formats);
-    }
-  }
-  for (const std::string_view part : {"additionalProperties", "additionalItems"}) {
-    if (schema[part].is_object()) AddUnknownFormats(schema[part], formats);
-  }
-}
-
 std::vector<std::string_view> UnknownFormats(json::Value definition) {
   std::vector<std::string_view> formats;
-  for (const json::Value& version : definition["spec"]["versions"].elements()) {
-    const json::Value schema = version["schema"]["openAPIV3Schema"];
-    if (!schema.is_null()) AddUnknownFormats(schema, formats);
-  }
+  VisitSchemas(definition["spec"]["versions"], [&](json::Value schema) {
+    const std::string_view format = schema["format"].AsString();
+    if (format.empty() || api::schema::IsFormatOf(schema["type"].AsString(), format)) return;
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+      formats.push_back(format);
+    }
+  });
   return formats;
 }
 

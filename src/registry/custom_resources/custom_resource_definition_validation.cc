@@ -278,6 +278,16 @@ void CheckCommonParts(Value versions, const Parts& common, const FieldPath& path
   CheckVersionContent(shared, has_status, paths, errors);
 }
 
+void CheckPreserveWithDefaults(Value spec, const FieldPath& path, FieldErrors& errors) {
+  if (!spec["preserveUnknownFields"].AsBool()) return;
+  bool has_default = false;
+  VisitSchemas(spec["versions"],
+               [&](Value schema) { has_default |= !schema["default"].is_null(); });
+  if (!has_default) return;
+  errors.push_back(api::Invalid(path.Child("preserveUnknownFields"), true,
+                                "must be false in order to use defaults in the schema"));
+}
+
 // `sent`: the versions as the client's text had them.
 void CheckVersions(Value spec, const Parts& common, Value sent, const FieldPath& path,
                    FieldErrors& errors) {
@@ -292,6 +302,7 @@ void CheckVersions(Value spec, const Parts& common, Value sent, const FieldPath&
     if (versions[i]["schema"]["openAPIV3Schema"].is_object()) continue;
     errors.push_back(api::Required(list.Index(i).Child("schema", "openAPIV3Schema"), ""));
   }
+  CheckPreserveWithDefaults(spec, path, errors);
   CheckVersionsOwn(versions, common, list, errors);
   if (!unique) {
     errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),

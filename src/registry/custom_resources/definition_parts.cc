@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/named_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/admission/webhook_configuration_validation.h"
@@ -16,6 +17,20 @@ using json::Value;
 
 constexpr std::size_t kMaxSelectableFields = 8;
 constexpr std::size_t kMaxDeprecationWarning = 256;
+
+void VisitSchema(Value schema, const std::function<void(Value)>& visit) {
+  for (const Value& inner : schema.elements()) VisitSchema(inner, visit);
+  if (!schema.is_object()) return;
+  visit(schema);
+  for (const std::string_view part :
+       {"items", "allOf", "anyOf", "oneOf", "not", "additionalProperties", "additionalItems"}) {
+    VisitSchema(schema[part], visit);
+  }
+  for (const std::string_view part :
+       {"properties", "patternProperties", "definitions", "dependencies"}) {
+    for (const json::Member& member : schema[part].members()) VisitSchema(member.value, visit);
+  }
+}
 
 bool IsKnownReviewVersion(Value version) {
   return version.AsString() == "v1" || version.AsString() == "v1beta1";
@@ -116,12 +131,22 @@ bool IsCaBundle(std::string_view base64) {
   return der && der->size() > 2 && der->front() == 0x30;
 }
 
+void VisitSchemas(Value versions, const std::function<void(Value)>& visit) {
+  for (const Value& version : versions.elements()) {
+    VisitSchema(version["schema"]["openAPIV3Schema"], visit);
+  }
+}
+
 void CheckConversion(Value definition, Value old, const FieldPath& path, FieldErrors& errors) {
   const Value conversion = definition["spec"]["conversion"];
   if (conversion.is_null()) return;
   const FieldPath client = path.Child("webhookClientConfig");
   const FieldPath versions = path.Child("conversionReviewVersions");
   const std::string_view strategy = conversion["strategy"].AsString();
+  if (strategy != "None" && definition["spec"]["preserveUnknownFields"].AsBool()) {
+    errors.push_back(api::Invalid(path.Child("strategy"), api::NamedValue(strategy),
+                                  "must be None if spec.preserveUnknownFields is true"));
+  }
   if (RequireField(conversion, "strategy", path, errors)) {
     CheckOneOf(conversion["strategy"], path.Child("strategy"), {"None", "Webhook"}, errors);
   }

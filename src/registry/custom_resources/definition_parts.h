@@ -4,9 +4,14 @@
 // deprecation (apiextensions-apiserver, pkg/apis/apiextensions/validation).
 #pragma once
 
+#include <functional>
+
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
+
+// Each schema of the versions, and each inside of one, before those inside of it.
+void VisitSchemas(json::Value versions, const std::function<void(json::Value)>& visit);
 
 // `old` is the stored definition, or null: what it got away with, the new one may keep.
 void CheckConversion(json::Value definition, json::Value old, const FieldPath& path,
