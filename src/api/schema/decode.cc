@@ -424,11 +424,12 @@ class Decoder {
 
   base::Result<Value> UnionContent(const Schema& schema, Value input) {
     if (input.is_object()) return Decode(*schema.element, input, {});
-    if (schema.go_type.ends_with("JSONSchemaPropsOrBool") && !input.is_bool() && !input.is_null()) {
+    if (schema.go_type.ends_with("JSONSchemaPropsOrBool")) {
+      if (input.is_bool() || input.is_null()) return input;
       return base::BadRequest("boolean or JSON schema expected");
     }
-    if (!input.is_array()) return input;
-    // Of a list of no schemas, Go writes null.
+    // Of a list of no schemas, a text or a number, Go writes null.
+    if (!input.is_array()) return Value();
     if (input.empty() && schema.go_type.ends_with("JSONSchemaPropsOrArray")) return Value();
     std::vector<Value> elements;
     bool changed = false;
