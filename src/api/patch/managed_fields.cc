@@ -418,7 +418,7 @@ base::Status Application::OwnByNobody(Value plain) {
     if (auto zero = schema::Decode(arena_, schema_, nothing); zero.ok()) nothing = *zero;
   }
   Changes all(schema_, nothing, plain, writer_);
-  if (all.nameless() || IsCustom(schema_)) {
+  if (all.nameless() || !Fits(schema_, plain)) {
     TRY(CheckTypedStored(schema_, plain)
             .Annotate(base::StrCat(
                 "failed to create manager for existing fields: failed to convert new object (",
@@ -457,7 +457,7 @@ base::Result<Value> Application::Run(Force force) {
   TRY(CheckConfiguration());
   TRY(CheckTyped(schema_, config_)
           .Annotate(base::StrCat("failed to create typed patch object (", NameOf(config_), ")")));
-  if (IsCustom(schema_)) {
+  if (!Fits(schema_, plain)) {
     TRY(CheckTypedStored(schema_, plain)
             .Annotate(base::StrCat("failed to create typed live object (", NameOf(plain), ")")));
   }

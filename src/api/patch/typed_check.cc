@@ -25,8 +25,7 @@ constexpr std::string_view kForeign = "\x01foreign";
 
 class Checker {
  public:
-  explicit Checker(bool native, bool duplicates = false)
-      : native_(native), duplicates_(duplicates) {}
+  explicit Checker(bool native, bool stored = false) : native_(native), stored_(stored) {}
   void Check(const Schema* schema, Value value, const std::string& path);
   base::Status Outcome() const;
 
@@ -43,7 +42,7 @@ class Checker {
   }
 
   const bool native_;
-  const bool duplicates_;  // are allowed
+  const bool stored_;  // a stored object: lists may have duplicates
   // Schemas around the value that preserve unknown fields: what is below may have some as well.
   int preserving_ = 0;
   std::vector<std::string> errors_;
@@ -66,6 +65,16 @@ Kind SchemaKindOf(const Schema& schema) {
 // What %#v of a reader's value prints: the Go literal of the value it holds.
 std::string GoLiteral(Value value) {
   return base::StrCat("&value.valueUnstructured{Value:", GoLiteralText(value), "}");
+}
+
+// What %v of the value of a Go struct's field prints: no parent, the value, the number of its kind.
+std::string ReflectedText(Value value) {
+  const std::string_view kind = value.is_array()    ? "2"
+                                : value.is_int()    ? "3"
+                                : value.is_double() ? "5"
+                                : value.is_string() ? "6"
+                                                    : "8";
+  return base::StrCat("&{<nil> <nil> ", GoValueText(value), " ", kind, "}");
 }
 
 void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {
@@ -92,6 +101,10 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
       if (value.is_array() || value.is_object()) Add(path, "expected any scalar, got " + got());
       break;
     default:
+      // Of the types that hold any JSON this one alone is a map in the schema.
+      if (schema.go_type == "v1.FieldsV1" && !value.is_object()) {
+        Add(path, "expected map, got " + (stored_ ? ReflectedText(value) : got()));
+      }
       break;
   }
 }
@@ -168,7 +181,7 @@ void Checker::CheckList(const Schema& schema, Value value, const std::string& pa
     if (keyed) {
       if (!CanBeElement(schema, element, index - 1, path)) return;
       step = StepOf(schema, element);
-      if (!seen.emplace(step, true).second && !duplicates_) {
+      if (!seen.emplace(step, true).second && !stored_) {
         Add(path, base::StrCat("duplicate entries for key ", ToText({step})));
       }
     }
@@ -229,7 +242,7 @@ base::Status CheckTyped(const Schema& schema, Value object) {
 }
 
 base::Status CheckTypedStored(const Schema& schema, Value object) {
-  Checker checker(/*native=*/false, /*duplicates=*/true);
+  Checker checker(/*native=*/false, /*stored=*/true);
   checker.Check(&schema, object, "");
   return checker.Outcome();
 }
