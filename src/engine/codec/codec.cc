@@ -378,7 +378,7 @@ bool NeedsWebhook(const ResourceInfo& resource, std::span<const store::ObjectPtr
 base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resource,
                                                       std::vector<store::ObjectPtr> objects) {
   if (resource.definition == nullptr) {
-    if (!HidesFields(resource)) return objects;
+    if (!ShowsOtherwise(resource)) return objects;
     for (store::ObjectPtr& object : objects) object = TRY(Shown(resource, std::move(object)));
     return objects;
   }

@@ -2,12 +2,11 @@
 
 #include "engine/codec/hidden_fields.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "api/conversion/conversion.h"
+#include "api/schema/order.h"
 #include "engine/codec/codec.h"
 #include "json/reader.h"
 
@@ -16,12 +15,48 @@ namespace {
 
 using api::catalog::ResourceInfo;
 
-json::Value OfService(json::Arena& arena, json::Value service) {
-  if (service["spec"]["type"].AsString() != "ExternalName") return service;
-  return json::RemovePath(arena, service, {"spec", "internalTrafficPolicy"});
+bool Holds(std::string_view bytes, std::string_view text) {
+  return bytes.find(text) != std::string_view::npos;
 }
 
-json::Value OfWebhooks(json::Arena& arena, json::Value configuration) {
+// defaultOnReadIPFamilies, on a network of IPv4 addresses.
+json::Value WithFamilies(json::Arena& arena, json::Value service) {
+  const json::Value spec = service["spec"];
+  const json::Value addresses = spec["clusterIPs"];
+  if (!spec["ipFamilies"].empty() || addresses.empty()) return service;
+  const bool headless = addresses[std::size_t{0}].AsString() == "None";
+  const json::Value v4 = json::Value::StringView("IPv4");
+  const json::Value v6 = json::Value::StringView("IPv6");
+  std::vector<json::Value> families = {v4};
+  if (headless && spec["selector"].empty()) families.push_back(v6);
+  if (!headless) {
+    families.clear();
+    for (const json::Value& address : addresses.elements()) {
+      families.push_back(address.AsString().find(':') == std::string_view::npos ? v4 : v6);
+    }
+  }
+  service = json::SetPath(arena, service, {"spec", "ipFamilies"}, json::MakeArray(arena, families));
+  return json::SetPath(
+      arena, service, {"spec", "ipFamilyPolicy"},
+      json::Value::StringView(families.size() == 1 ? "SingleStack" : "RequireDualStack"));
+}
+
+json::Value OfService(json::Arena& arena, const ResourceInfo& resource, json::Value service) {
+  if (service["spec"]["type"].AsString() == "ExternalName") {
+    return json::RemovePath(arena, service, {"spec", "internalTrafficPolicy"});
+  }
+  const json::Value shown = WithFamilies(arena, service);
+  return shown.IsSameAs(service) ? service : api::schema::InGoOrder(arena, *resource.schema, shown);
+}
+
+bool ServiceMayDiffer(std::string_view bytes) {
+  if (!Holds(bytes, R"("ExternalName")")) {
+    return Holds(bytes, R"("clusterIPs":[)") && !Holds(bytes, R"("ipFamilies":[)");
+  }
+  return Holds(bytes, R"("internalTrafficPolicy":)");
+}
+
+json::Value OfWebhooks(json::Arena& arena, const ResourceInfo&, json::Value configuration) {
   std::vector<json::Value> webhooks;
   for (const json::Value& webhook : configuration["webhooks"].elements()) {
     const json::Value* bundle = webhook["clientConfig"].Find("caBundle");
@@ -33,30 +68,26 @@ json::Value OfWebhooks(json::Arena& arena, json::Value configuration) {
   return json::With(arena, configuration, "webhooks", json::MakeArray(arena, webhooks));
 }
 
-struct Hidden {
+bool WebhooksMayDiffer(std::string_view bytes) { return Holds(bytes, R"("caBundle":"")"); }
+
+struct Reading {
   std::string_view group;
   std::string_view resource;
-  std::string_view texts[2];  // what is in the bytes of each object that has such a field
-  json::Value (*without)(json::Arena& arena, json::Value object);
-  bool is_written;  // patches and admission see the field
-
-  bool MayBeIn(std::string_view bytes) const {
-    return std::all_of(std::begin(texts), std::end(texts), [&](std::string_view text) {
-      return bytes.find(text) != std::string_view::npos;
-    });
-  }
+  // Whether an object of these bytes may be shown otherwise.
+  bool (*may_differ)(std::string_view bytes);
+  json::Value (*shown)(json::Arena& arena, const ResourceInfo& resource, json::Value object);
+  bool is_written;  // patches and admission see what is stored
 };
 
-constexpr std::string_view kEmptyBundle = R"("caBundle":"")";
 constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
-constexpr Hidden kHidden[] = {
-    {"", "services", {R"("internalTrafficPolicy":)", R"("ExternalName")"}, &OfService, true},
-    {kAdmission, "mutatingwebhookconfigurations", {kEmptyBundle, ""}, &OfWebhooks, false},
-    {kAdmission, "validatingwebhookconfigurations", {kEmptyBundle, ""}, &OfWebhooks, false},
+constexpr Reading kReadings[] = {
+    {"", "services", &ServiceMayDiffer, &OfService, true},
+    {kAdmission, "mutatingwebhookconfigurations", &WebhooksMayDiffer, &OfWebhooks, false},
+    {kAdmission, "validatingwebhookconfigurations", &WebhooksMayDiffer, &OfWebhooks, false},
 };
 
-const Hidden* Find(const ResourceInfo& resource) {
-  for (const Hidden& row : kHidden) {
+const Reading* Find(const ResourceInfo& resource) {
+  for (const Reading& row : kReadings) {
     if (row.resource == resource.resource.resource && row.group == resource.resource.group) {
       return &row;
     }
@@ -66,34 +97,34 @@ const Hidden* Find(const ResourceInfo& resource) {
 
 }  // namespace
 
-bool HidesFields(const ResourceInfo& resource) { return Find(resource) != nullptr; }
+bool ShowsOtherwise(const ResourceInfo& resource) { return Find(resource) != nullptr; }
 
 base::Result<store::ObjectPtr> Shown(const ResourceInfo& resource, store::ObjectPtr object) {
-  const Hidden* row = Find(resource);
-  if (row == nullptr || object == nullptr || !row->MayBeIn(object->bytes())) return object;
+  const Reading* row = Find(resource);
+  if (row == nullptr || object == nullptr || !row->may_differ(object->bytes())) return object;
   json::Arena arena;
   const json::Value stored = TRY(json::Parse(arena, object->bytes(), {.borrow_text = true}));
-  const store::Encoded encoded = EncodeAsIs(arena, row->without(arena, stored), false);
+  const store::Encoded encoded = EncodeAsIs(arena, row->shown(arena, resource, stored), false);
   const std::string_view bytes = encoded.bytes;
   return store::ObjectPtr(
       store::Object::Make(object->collection(), object->ns(), object->name(), object->revision(),
                           bytes.substr(0, encoded.revision_at), bytes.substr(encoded.revision_at)));
 }
 
-json::Value WithoutHidden(json::Arena& arena, const ResourceInfo& resource, json::Value object) {
-  const Hidden* row = Find(resource);
-  return row == nullptr ? object : row->without(arena, object);
+json::Value AsShown(json::Arena& arena, const ResourceInfo& resource, json::Value object) {
+  const Reading* row = Find(resource);
+  return row == nullptr ? object : row->shown(arena, resource, object);
 }
 
 json::Value WithoutUnwritten(json::Arena& arena, const ResourceInfo& resource, json::Value object) {
-  const Hidden* row = Find(resource);
-  return row == nullptr || row->is_written ? object : row->without(arena, object);
+  const Reading* row = Find(resource);
+  return row == nullptr || row->is_written ? object : row->shown(arena, resource, object);
 }
 
 base::Result<json::Value> StoredForm(json::Arena& arena, const ResourceInfo& resource,
                                      const store::ObjectPtr& object, json::Value live) {
-  const Hidden* row = Find(resource);
-  if (row == nullptr || row->is_written || !row->MayBeIn(object->bytes())) return live;
+  const Reading* row = Find(resource);
+  if (row == nullptr || row->is_written || !row->may_differ(object->bytes())) return live;
   arena.Retain(object);
   const json::Value stored = TRY(json::Parse(arena, object->bytes(), {.borrow_text = true}));
   return api::Convert(arena, stored, resource.kind);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fields that are stored and that no answer shows. Go tells an empty caBundle from none, writes both as
-// none in JSON, and stores the difference; and kube-apiserver takes the internalTrafficPolicy of an
-// ExternalName Service away when it reads one (defaultOnRead of registry/core/service/storage). Here they are
-// in the stored JSON, and go where an object leaves the store.
+// Fields that are stored and that no answer shows, and the other way round. Go tells an empty caBundle from
+// none, writes both as none in JSON, and stores the difference. When kube-apiserver reads a Service
+// (defaultOnRead of registry/core/service/storage) it takes the internalTrafficPolicy of an ExternalName away,
+// and gives the families of its addresses to one that an update of the status has made. Here objects change
+// where they leave the store.
 #pragma once
 
 #include "api/catalog/catalog.h"
@@ -13,15 +14,15 @@
 
 namespace portcullis::engine {
 
-// Whether objects of the resource may have such fields: few resources have them.
-bool HidesFields(const api::catalog::ResourceInfo& resource);
-// A stored object as answers show it: itself, if they leave nothing out. Time: a search in its bytes, of few
+// Whether answers may show objects of the resource otherwise than they are stored: few resources' are.
+bool ShowsOtherwise(const api::catalog::ResourceInfo& resource);
+// A stored object as answers show it: itself, if that is how it is stored. Time: a search in its bytes, of few
 // resources.
 base::Result<store::ObjectPtr> Shown(const api::catalog::ResourceInfo& resource,
                                      store::ObjectPtr object);
 // The same of a value.
-json::Value WithoutHidden(json::Arena& arena, const api::catalog::ResourceInfo& resource,
-                          json::Value object);
+json::Value AsShown(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                    json::Value object);
 // `object` as patches and admission see it: of configurations of webhooks that is what answers show.
 json::Value WithoutUnwritten(json::Arena& arena, const api::catalog::ResourceInfo& resource,
                              json::Value object);

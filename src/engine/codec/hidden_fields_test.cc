@@ -49,6 +49,20 @@ TEST_F(HiddenFieldsTest, ListsAndWatchesShowNoPolicyOfAnExternalName) {
             "Local");
 }
 
+TEST_F(HiddenFieldsTest, ListsAndWatchesShowTheFamiliesOfAddresses) {
+  const store::ObjectPtr made =
+      Stored({"", "services", "n", "c"},
+             R"({"kind":"Service","apiVersion":"v1","metadata":{"name":"c","resourceVersion":""},)"
+             R"("spec":{"clusterIP":"10.0.0.9","clusterIPs":["10.0.0.9","fd00::9"],)"
+             R"("type":"ClusterIP","internalTrafficPolicy":"Cluster"}})");
+  EXPECT_NE(Shows(services_, made)
+                .find(R"("type":"ClusterIP","ipFamilies":["IPv4","IPv6"],)"
+                      R"("ipFamilyPolicy":"RequireDualStack","internalTrafficPolicy":"Cluster")"),
+            std::string::npos);
+  json::Arena arena;
+  EXPECT_FALSE((*FromStore(arena, made, services_))["spec"].Has("ipFamilies"));
+}
+
 TEST_F(HiddenFieldsTest, OtherServicesAreShownAsTheyAre) {
   const store::ObjectPtr inside =
       Stored({"", "services", "n", "b"},

@@ -415,7 +415,7 @@ class OwnedDeletion final : public Execution {
         !deleted.gone && options_.orphan_dependents && !*options_.orphan_dependents;
     Outcome outcome;
     outcome.code = accepted ? 202 : 200;
-    outcome.object = AsWritten(op_, WithoutHidden(op_.arena, *op_.resource, deleted.object));
+    outcome.object = AsWritten(op_, AsShown(op_.arena, *op_.resource, deleted.object));
     return outcome;
   }
 

@@ -59,7 +59,7 @@ base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
   const bool whole = op.subresource == nullptr;
   if (outcome.ok() && whole) {
     outcome->stored = TRY(Shown(resource, std::move(outcome->stored)));
-    outcome->object = WithoutHidden(op.arena, resource, outcome->object);
+    outcome->object = AsShown(op.arena, resource, outcome->object);
   }
   if (outcome.ok() && outcome->stored == nullptr) {
     if (resource.kind != resource.storage_kind && !resource.custom && resource.schema != nullptr &&

@@ -172,7 +172,7 @@ class Attempt {
     TRY(RunValidating(op_, {.operation = admission::kUpdate,
                             .name = spec_.name,
                             .object = object,
-                            .old_object = WithoutHidden(op_.arena, *op_.resource, live_),
+                            .old_object = AsShown(op_.arena, *op_.resource, live_),
                             .options = options_.as_update}));
     object = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object);
     PendingWrite write;

@@ -441,10 +441,15 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   const std::string_view type = spec["type"].AsString();
   const bool headless = spec["clusterIP"].AsString() == "None";
   FieldErrors addresses;
-  if (type != "ExternalName") CheckFamilies(spec, false, path, addresses);
   // Addresses are allocated first, and nothing else is looked at if that fails. A Service that an update of
   // its status makes gets none.
-  if (ctx.subresource.empty() && !addresses.empty()) {
+  const bool allocates = ctx.subresource.empty();
+  if (type != "ExternalName" && allocates) {
+    CheckFamilies(spec, false, path, addresses);
+  } else if (type != "ExternalName") {
+    CheckAddressFields(spec, path, addresses);
+  }
+  if (allocates && !addresses.empty()) {
     errors.insert(errors.end(), addresses.begin(), addresses.end());
     return;
   }
