@@ -385,5 +385,20 @@ TEST(Watches, AVersionOfTheFuture) {
   EXPECT_EQ(lines[0]["object"]["code"].AsInt(), 504);
 }
 
+TEST(Lists, ComponentStatusesAreNotStored) {
+  TestServer server;
+  EXPECT_EQ(server.Get("/api/v1/componentstatuses?fieldSelector=metadata.name%3Dx").body,
+            R"({"kind":"ComponentStatusList","apiVersion":"v1","metadata":{},"items":[]})"
+            "\n");
+  EXPECT_EQ(server.Get("/api/v1/componentstatuses?resourceVersion=x").status, 200);
+  const Answer absent = server.Get("/api/v1/componentstatuses/x?resourceVersion=x");
+  EXPECT_EQ(absent.status, 404);
+  EXPECT_EQ(absent.message(), R"(componentstatus "x" not found)");
+  EXPECT_EQ(absent["details"]["kind"].AsString(), "componentstatus");
+  const Answer watch = server.Get("/api/v1/componentstatuses?watch=1");
+  EXPECT_EQ(watch.status, 405);
+  EXPECT_EQ(watch.message(), R"(watch is not supported on resources of kind "componentstatuses")");
+}
+
 }  // namespace
 }  // namespace portcullis

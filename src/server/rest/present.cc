@@ -27,7 +27,7 @@ namespace {
 
 json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
   json::ObjectBuilder metadata(arena);
-  metadata.Set("resourceVersion", meta.resource_version);
+  if (!meta.resource_version.empty()) metadata.Set("resourceVersion", meta.resource_version);
   if (!meta.continue_token.empty()) metadata.Set("continue", meta.continue_token);
   if (meta.remaining > 0) {
     metadata.Set("remainingItemCount", static_cast<std::int64_t>(meta.remaining));

@@ -19,12 +19,25 @@
 
 namespace portcullis::server::rest {
 
+namespace {
+
+// Component statuses are found out anew for each read: Kubernetes reads no version that is asked for, gives
+// their lists none, and calls them by their singular name when there is none.
+bool IsStored(const api::catalog::ResourceInfo& resource) {
+  return resource.custom || resource.legacy || !resource.storage_version_hash.empty();
+}
+
+}  // namespace
+
 VerbResult Get(Call& call) {
   if (const engine::Function function = engine::FindFunction(call)) {
     return OutcomeReply(call, TRY(engine::Finish(call, *function(call, {}))));
   }
   if (call.info.query.GetBool("export")) {
     return base::BadRequest("the export parameter, deprecated since v1.14, is no longer supported");
+  }
+  if (!IsStored(*call.resource)) {
+    return api::NotFoundStatus({call.kind().group, call.resource->singular}, call.name);
   }
   const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
   if (wanted > call.env.store->revision())
@@ -48,9 +61,11 @@ VerbResult GetLog(Call& call) {
 }
 
 VerbResult List(Call& call) {
-  const engine::ListOptions options = TRY(ReadListOptions(call, false));
+  engine::ListOptions options = TRY(ReadListOptions(call, false));
+  if (!IsStored(*call.resource)) options.resource_version.clear();
   const engine::Selection selection = TRY(ReadSelection(call, options));
   engine::Listing listing = TRY(ListObjects(call, options, selection));
+  if (!IsStored(*call.resource)) listing.meta.resource_version.clear();
   return ListReply(call, std::move(listing.objects), listing.meta);
 }
 

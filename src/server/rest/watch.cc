@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "admission/recorder.h"
+#include "api/api_status.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
@@ -37,6 +38,9 @@ VerbResult Watch(Call& call) {
   const engine::ListOptions options = TRY(ReadListOptions(call, true));
   auto session = std::make_unique<WatchSession>();
   session->selection = TRY(ReadSelection(call, options));
+  if (!call.resource->HasVerb("watch")) {
+    return api::MethodNotSupportedStatus(call.group_resource(), "watch");
+  }
   const std::string& version = options.resource_version;
   std::int64_t after = version.empty() ? 0 : TRY(ReadRevision(version));
   if (call.accepted.StreamContentType().empty()) return NotAcceptable(kStreamTypes);
