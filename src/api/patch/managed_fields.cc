@@ -481,9 +481,13 @@ base::Result<Value> Application::Run(Force force) {
   }
   Disown(entries_, changes, &own);
   own.fields = claimed.Difference(StrippedFields());
-  // An apply that changes nothing but who owns it does not count as a write: its entry keeps its time, and a
-  // new one has none.
-  if (!(plain == merged)) own.time = writer_.now;
+  // An apply that changes nothing but who owns it does not count as a write: its entry keeps its time, a new
+  // one has none, and the object stays as it is stored, raw JSON in the order that it was sent in included.
+  if (plain == merged) {
+    merged = plain;
+  } else {
+    own.time = writer_.now;
+  }
   return WithEntries(arena_, SyncLastApplied(merged), entries_);
 }
 

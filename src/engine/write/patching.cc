@@ -466,6 +466,12 @@ base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
   return parsed;
 }
 
+// Then kube-apiserver goes on with the stored object itself: raw JSON in it stays as it was sent.
+bool ChangesManagersAlone(json::Arena& arena, json::Value live, json::Value applied) {
+  return live.is_object() && json::RemovePath(arena, live, {"metadata", "managedFields"}) ==
+                                 json::RemovePath(arena, applied, {"metadata", "managedFields"});
+}
+
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {
   const WriteOptions& options = input.options;
   const json::Value config = TRY(AppliedObject(op, input));
@@ -492,7 +498,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
     WarnOfYaml(op, yaml_error);
     if (is_custom_scale) return NotConverted(target, config, kNoScale);
     Patched patched{.object = applied};
-    if (!op.resource->custom) {
+    if (!op.resource->custom && !ChangesManagersAlone(op.arena, live, applied)) {
       // With the managedFields of the configuration, which then give way to those of the server.
       const json::Value given = config["metadata"]["managedFields"];
       json::Value whole = applied;
