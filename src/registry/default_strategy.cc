@@ -30,6 +30,7 @@ DefaultStrategy::DefaultStrategy(const Kind& kind) : kind_(kind), disabled_(kind
 
 const Traits& DefaultStrategy::traits() const { return kind_.traits; }
 bool DefaultStrategy::ReturnsDeletedObject() const { return traits().returns_deleted; }
+bool DefaultStrategy::ChecksMetadataLast() const { return traits().metadata_last; }
 bool DefaultStrategy::AllowCreateOnUpdate() const { return traits().created_by_put; }
 bool DefaultStrategy::AllowUnconditionalUpdate() const { return !traits().needs_version; }
 
@@ -180,6 +181,8 @@ std::vector<std::string> DefaultStrategy::CheckName(const Context& ctx, std::str
     case NameStyle::kDeclaredSubdomain:
       if (is_prefix) return {};
       return Strategy::CheckName(ctx, name, is_prefix);
+    case NameStyle::kAny:
+      return {};
   }
   return {};
 }

@@ -18,6 +18,7 @@ enum class NameStyle : std::uint8_t {
   kWholePathSegment,
   // DNS-1123 subdomain, declared of the name alone: a generateName is not checked.
   kDeclaredSubdomain,
+  kAny,  // what every name is held to once the rest of a new object is right
 };
 
 // What a write of the status cannot change of the metadata.
@@ -37,6 +38,7 @@ struct Traits {
   bool needs_version = false;       // not Strategy::AllowUnconditionalUpdate
   StatusKeeps status_keeps = StatusKeeps::kNothing;
   bool free_finalizers = false;  // they need not be qualified names
+  bool metadata_last = false;    // see Strategy::ChecksMetadataLast
   NameStyle names = NameStyle::kSubdomain;
   // A list or map that a client sends empty is a new generation: Go's reflect.DeepEqual compares it
   // with the stored object, which has none.
@@ -51,6 +53,7 @@ class DefaultStrategy : public Strategy {
  public:
   explicit DefaultStrategy(const Kind& kind);  // a row of the table of kinds; outlives this
 
+  bool ChecksMetadataLast() const override;
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override;
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override;

@@ -151,6 +151,7 @@ class Creation final : public Execution {
       registry::ValidateObjectMeta(context, object_, op_.resource->namespaced, strategy_, errors);
     }
     if (!metadata_last) strategy_.Validate(context, object_, errors);
+    if (errors.empty()) registry::ValidateNames(object_, errors);
     if (uninitialized_) CheckInitialization(op_, object_, {}, errors);
     if (errors.empty()) strategy_.Warnings(context, object_, warnings);
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));

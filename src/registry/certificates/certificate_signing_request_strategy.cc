@@ -304,7 +304,7 @@ void AddCertificateSigningRequestStrategy(KindTable& table) {
              .resource = "certificatesigningrequests",
              .validate = &ValidateCertificateSigningRequest,
              .validate_between = &ValidateCertificateSigningRequestUpdate,
-             .traits = {.names = NameStyle::kPathSegment},
+             .traits = {.names = NameStyle::kAny},
              .metadata = {.update = "FU", .subresource = "FU"},
              .make = &Make<Requests>});
 }

@@ -172,7 +172,6 @@ class Events final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
 
-  bool ChecksMetadataLast() const override { return true; }
   Dependents DependentsByDefault() const override { return Dependents::kUnsupported; }
 };
 
@@ -185,6 +184,7 @@ void AddEventStrategy(KindTable& table) {
              .validate_update = &ValidateEventUpdate,
              .traits = {.created_by_put = true,
                         .free_finalizers = true,
+                        .metadata_last = true,
                         .names = NameStyle::kPathSegment},
              .make = &Make<Events>});
 }

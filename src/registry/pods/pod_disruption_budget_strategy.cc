@@ -62,6 +62,7 @@ void AddPodDisruptionBudgetStrategy(KindTable& table) {
              .traits = {.counts_generation = true,
                         .needs_version = true,
                         .free_finalizers = true,
+                        .metadata_last = true,
                         .names = NameStyle::kPathSegment},
              .metadata = {.update = "", .subresource = ""}});
 }

@@ -183,6 +183,14 @@ void CheckFinalizersQualified(json::Value object, api::FieldErrors& errors) {
   }
 }
 
+void ValidateNames(json::Value object, api::FieldErrors& errors) {
+  for (const std::string_view field : {"generateName", "name"}) {
+    const std::string_view name = object["metadata"][field].AsString();
+    AddInvalid(FieldPath("metadata", field), name, IsPathSegmentName(name, field != "name"),
+               errors);
+  }
+}
+
 void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool namespaced,
                               json::Value object, json::Value old, api::FieldErrors& errors) {
   CheckMetadata(api::view::Metadata(object), namespaced, IsPathSegmentName, FieldPath("metadata"),

@@ -18,6 +18,8 @@ void ValidateObjectMeta(const Context& ctx, json::Value object, bool namespaced,
 // The metadata (at `path`) of a resource that is part of another object: it needs no name.
 void ValidateEmbeddedObjectMeta(json::Value object, const api::FieldPath& path,
                                 api::FieldErrors& errors);
+// What is checked of the names of every new object when nothing else is wrong with it.
+void ValidateNames(json::Value object, api::FieldErrors& errors);
 // All that an update checks of the metadata: what it checks of all kinds, and what the strategy says,
 // with what that checks between. `object` has the resourceVersion it is to be stored against.
 void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool namespaced,
