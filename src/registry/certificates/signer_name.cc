@@ -2,29 +2,55 @@
 
 #include "registry/certificates/signer_name.h"
 
+#include <string>
+#include <vector>
+
+#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::registry {
+namespace {
+
+constexpr int kMaxDomain = 253;
+constexpr int kMaxSignerName = kMaxDomain + 1 + 63 + 1 + 253;
+
+// What is wrong with the first bad label between the dots.
+void CheckEachLabel(std::string_view text, std::vector<std::string> (*check)(std::string_view),
+                    const FieldPath& path, FieldErrors& errors) {
+  for (const std::string_view label : base::Split(text, '.')) {
+    const auto faults = check(label);
+    for (const std::string& fault : faults) {
+      errors.push_back(api::Invalid(
+          path, text, base::StrCat("validating label ", base::GoQuote(label), ": ", fault)));
+    }
+    if (!faults.empty()) return;
+  }
+}
+
+}  // namespace
 
 void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   if (name.empty()) {
     errors.push_back(api::Required(path, ""));
     return;
   }
-  const auto parts = base::Cut(name, "/");
-  const auto bad = [&] {
+  const auto segments = base::Split(name, '/');
+  if (segments.size() != 2) {
     errors.push_back(api::Invalid(
         path, name,
         "must be a fully qualified domain and path of the form 'example.com/signer-name'"));
-  };
-  if (!parts || parts->first.empty() || parts->second.empty()) return bad();
-  if (parts->first.find('.') == std::string_view::npos) {
-    errors.push_back(api::Invalid(path, name,
-                                  "should be a domain with at least two segments separated by "
-                                  "dots"));
     return;
   }
-  AddInvalid(path, name, api::IsDns1123Subdomain(parts->first), errors);
+  const std::string_view domain = segments[0];
+  const std::string_view signer = segments[1];
+  if (std::ssize(domain) > kMaxDomain) errors.push_back(api::TooLong(path, kMaxDomain));
+  CheckEachLabel(domain, api::IsDns1123Label, path, errors);
+  if (domain.find('.') == std::string_view::npos) {
+    errors.push_back(api::Invalid(
+        path, domain, "should be a domain with at least two segments separated by dots"));
+  }
+  CheckEachLabel(signer, api::IsDns1123Subdomain, path, errors);
+  if (std::ssize(name) > kMaxSignerName) errors.push_back(api::TooLong(path, kMaxSignerName));
 }
 
 std::string_view PemType(std::string_view pem) {

@@ -7,7 +7,7 @@
 
 namespace portcullis::registry {
 
-// `example.com/signer-name`; the path may have several segments.
+// `example.com/signer-name`: a domain of at least two labels, and labels between dots.
 void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 // The type of a PEM file's first block ("CERTIFICATE"), or "" if there is none.
 std::string_view PemType(std::string_view pem);
