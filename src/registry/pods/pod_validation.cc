@@ -182,7 +182,8 @@ void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
   if (const json::Value name = spec["runtimeClassName"]; !name.is_null()) {
     CheckSubdomain(name.AsString(), path.Child("runtimeClassName"), errors);
   }
-  if (const json::Value policy = spec["preemptionPolicy"]; !policy.is_null()) {
+  if (const json::Value policy = spec["preemptionPolicy"];
+      !policy.is_null() && RequireField(spec, "preemptionPolicy", path, errors)) {
     CheckOneOf(policy, path.Child("preemptionPolicy"), {"PreemptLowerPriority", "Never"}, errors);
   }
   if (const json::Value overhead = spec["overhead"]; !overhead.is_null()) {

@@ -9,6 +9,7 @@
 
 #include "api/named_value.h"
 #include "api/view/pod.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strings.h"
 #include "json/sorted.h"
@@ -57,6 +58,21 @@ void CheckSeccomp(json::Value profile, const FieldPath& path, FieldErrors& error
   }
 }
 
+// At most 15 characters without a dot in front, of which some are not allowed.
+bool IsNetBiosName(std::string_view domain) {
+  constexpr std::string_view kNotAllowed = "\\/:*?\"<>|";
+  return !domain.empty() && domain.front() != '.' && base::RuneCount(domain) <= 15 &&
+         domain.find_first_of(kNotAllowed) == std::string_view::npos;
+}
+
+// Labels of letters of either case, digits and inner dashes.
+bool IsDnsName(std::string_view domain) {
+  const auto labels = base::Split(domain, '.');
+  return std::all_of(labels.begin(), labels.end(), [](std::string_view label) {
+    return api::IsDns1123Label(base::ToLower(label)).empty();
+  });
+}
+
 void CheckWindowsOptions(json::Value options, const FieldPath& path, FieldErrors& errors) {
   if (const json::Value name = options["gmsaCredentialSpecName"]; !name.is_null()) {
     CheckSubdomain(name.AsString(), path.Child("gmsaCredentialSpecName"), errors);
@@ -80,10 +96,22 @@ void CheckWindowsOptions(json::Value options, const FieldPath& path, FieldErrors
     refuse("runAsUserName cannot be an empty string");
     return;
   }
-  const auto parts = base::Split(user.AsString(), '\\');
+  const std::string_view text = user.AsString();
+  if (std::any_of(text.begin(), text.end(),
+                  [](char c) { return (c >= 0 && c < ' ') || c == 127; })) {
+    refuse("runAsUserName cannot contain control characters");
+    return;
+  }
+  const auto parts = base::Split(text, '\\');
   if (parts.size() > 2) {
     refuse("runAsUserName cannot contain more than one backslash");
     return;
+  }
+  if (parts.size() == 2 && parts.front().size() >= 256) {
+    refuse("runAsUserName's Domain length must be under 256 characters");
+  }
+  if (parts.size() == 2 && !IsNetBiosName(parts.front()) && !IsDnsName(parts.front())) {
+    refuse("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
   }
   const std::string_view name = parts.back();
   if (name.empty()) refuse("runAsUserName's User cannot be empty");

@@ -185,7 +185,8 @@ std::vector<std::string> IsConfigMapKey(std::string_view key) {
         "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
         "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
         "'[-._a-zA-Z0-9]+')");
-  } else if (key == ".") {
+  }
+  if (key == ".") {
     out.push_back("must not be '.'");
   } else if (key == "..") {
     out.push_back("must not be '..'");
