@@ -102,7 +102,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
     after = json::SetPath(ctx.arena, after, {"resources", "requests", "storage"},
                           before["resources"]["requests"]["storage"]);
   }
-  if (bound && !after["volumeAttributesClassName"].is_null()) take_old("volumeAttributesClassName");
+  if (bound) take_old("volumeAttributesClassName");
   if (!(after == before)) {
     errors.push_back(api::Forbidden(
         path, base::StrCat("spec is immutable after creation except resources.requests and "
