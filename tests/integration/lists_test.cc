@@ -96,6 +96,18 @@ TEST(Lists, ABadVersionIsToldOfAnObjectThatThereIsNot) {
       "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax");
 }
 
+TEST(Lists, ABadVersionOfAnEventIsToldByTheStore) {
+  TestServer server;
+  const Answer bad = server.Get("/api/v1/namespaces/default/events/x?resourceVersion=y");
+  EXPECT_EQ(bad.status, 400);
+  EXPECT_EQ(bad.message(),
+            "invalid resource version: resourceVersion: Invalid value: \"y\": strconv.ParseUint: "
+            "parsing \"y\": invalid syntax");
+  const Answer large = server.Get("/api/v1/namespaces/default/events/x?resourceVersion=99999999");
+  EXPECT_EQ(large.status, 504);
+  EXPECT_FALSE(large["details"].Has("retryAfterSeconds"));
+}
+
 TEST(Lists, TokensThatCannotBeRead) {
   TestServer server;
   const auto said = [&](const std::string& path) {

@@ -27,12 +27,6 @@ struct Continue {
   std::string after;
 };
 
-// Whether Kubernetes lists the resource from its watch cache: it has none of events.
-bool IsCached(const api::catalog::ResourceInfo& resource) {
-  const std::string& group = resource.resource.group;
-  return resource.resource.resource != "events" || (!group.empty() && group != "events.k8s.io");
-}
-
 // The part of an Object::position() behind the namespace that a list is of.
 std::string_view InNamespace(std::string_view position, std::string_view ns) {
   return ns.empty() ? position : position.substr(ns.size() + 1);
@@ -156,6 +150,11 @@ void OfferInconsistentRest(Operation& op, const Continue& from, std::string_view
 constexpr std::uint64_t kNewest = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
+
+bool IsCached(const api::catalog::ResourceInfo& resource) {
+  const std::string& group = resource.resource.group;
+  return resource.resource.resource != "events" || (!group.empty() && group != "events.k8s.io");
+}
 
 base::Result<std::int64_t> ReadRevision(std::string_view text) {
   if (text.empty()) return std::int64_t{0};

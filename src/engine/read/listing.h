@@ -33,6 +33,9 @@ struct Listing {
 base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
                                   const Selection& selection);
 
+// Whether Kubernetes reads the resource from its watch cache: it has none of events.
+bool IsCached(const api::catalog::ResourceInfo& resource);
+
 // A resourceVersion as a number, 0 for "". An internal error as Kubernetes has it: callers that
 // know better say so.
 base::Result<std::int64_t> ReadRevision(std::string_view text);

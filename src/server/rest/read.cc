@@ -3,6 +3,7 @@
 // GET of one object, of what a subresource shows of it, of a log, and of a collection.
 
 #include "api/api_status.h"
+#include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/hidden_fields.h"
 #include "engine/read/listing.h"
@@ -27,6 +28,20 @@ bool IsStored(const api::catalog::ResourceInfo& resource) {
   return resource.custom || resource.legacy || !resource.storage_version_hash.empty();
 }
 
+// What is wrong with the version that is asked for. The store says it of what the watch cache does not have,
+// and knows no time to try again after.
+base::Status CheckWantedRevision(const Call& call) {
+  const bool cached = engine::IsCached(*call.resource);
+  const auto wanted = ReadRevision(call.info.query.Get("resourceVersion"));
+  const std::int64_t current = call.env.store->revision();
+  if (wanted.ok()) {
+    return *wanted > current ? engine::TooLargeVersion(*wanted, current, cached ? 1 : 0)
+                             : base::OkStatus();
+  }
+  if (cached) return wanted.status();
+  return base::BadRequest(base::StrCat("invalid resource version: ", wanted.status().message()));
+}
+
 }  // namespace
 
 VerbResult Get(Call& call) {
@@ -39,9 +54,7 @@ VerbResult Get(Call& call) {
   if (!IsStored(*call.resource)) {
     return api::NotFoundStatus({call.kind().group, call.resource->singular}, call.name);
   }
-  const std::int64_t wanted = TRY(ReadRevision(call.info.query.Get("resourceVersion")));
-  if (wanted > call.env.store->revision())
-    return engine::TooLargeVersion(wanted, call.env.store->revision());
+  TRY(CheckWantedRevision(call));
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
   if (object == nullptr) {
     TRY(store::Unreadable(*call.env.store, KeyOf(call, call.name)));
