@@ -47,9 +47,9 @@ base::Status CannotBeHandled(std::string_view kind, std::string_view version,
                                        " cannot be handled as a ", expected.kind, ": ", error));
 }
 
-// The Go package of a group's types: "core", "apps", "admissionregistration".
+// The Go package of a group's internal types: "core", also of events, "apps", "admissionregistration".
 std::string_view PackageOf(std::string_view group) {
-  if (group.empty()) return "core";
+  if (group.empty() || group == "events.k8s.io") return "core";
   return group.substr(0, group.find('.'));
 }
 
