@@ -7,21 +7,19 @@
 #include <optional>
 #include <vector>
 
+#include "api/patch/last_applied.h"
 #include "api/patch/managed_entries.h"
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"
 #include "api/schema/from_unstructured.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "json/reader.h"
-#include "json/writer.h"
 
 namespace portcullis::api::patch {
 namespace {
 
 using json::Value;
 
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 // Beyond this many Update entries the oldest ones are folded into one of this name.
 constexpr std::size_t kMaxUpdateManagers = 10;
 constexpr std::string_view kAncientManager = "ancient-changes";
@@ -298,8 +296,8 @@ class Application {
   base::Result<Value> Prune(Value merged, const Entry& last) const;
   base::Result<Versions::View> In(const std::string& version, Value object) const;
   std::vector<ConflictOf> Conflicts(const Entry& own, Changes& changes) const;
-  FieldSet AllowedByLastApplied() const;
-  Value SyncLastApplied(Value object) const;
+  // Whether `kubectl apply --server-side` applies.
+  bool IsKubectl() const { return writer_.manager == "kubectl"; }
 
   json::Arena& arena_;
   const schema::Schema& schema_;
@@ -392,24 +390,6 @@ std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& change
   return out;
 }
 
-// Fields that client-side apply has set before: `kubectl apply --server-side` may take them over.
-FieldSet Application::AllowedByLastApplied() const {
-  const std::string_view text = live_["metadata"]["annotations"][kLastApplied].AsString();
-  if (writer_.manager != "kubectl" || text.empty()) return {};
-  const auto last = json::Parse(arena_, text);
-  return last.ok() ? FieldsOf(&schema_, *last) : FieldSet();
-}
-
-// Keeps kubectl's annotation in step while both ways of applying are in use.
-Value Application::SyncLastApplied(Value object) const {
-  if (writer_.manager != "kubectl" || !live_["metadata"]["annotations"].Has(kLastApplied)) {
-    return object;
-  }
-  const Value plain = WithoutManagedFields(arena_, config_);
-  return json::SetPath(arena_, object, {"metadata", "annotations", kLastApplied},
-                       json::String(arena_, json::ToString(plain, {.sort_keys = true}) + "\n"));
-}
-
 // An object without managers has one made up for all of it, which an apply can be in conflict with.
 base::Status Application::OwnByNobody(Value plain) {
   Value nothing = json::MakeObject(arena_, {});
@@ -473,7 +453,8 @@ base::Result<Value> Application::Run(Force force) {
   std::vector<ConflictOf> conflicts = Conflicts(own, changes);
   TRY(changes.error());
   if (force == Force::kNo && !conflicts.empty()) {
-    const FieldSet allowed = AllowedByLastApplied();
+    const FieldSet allowed =
+        IsKubectl() ? FieldsLastApplied(arena_, schema_, plain, writer_.api_version) : FieldSet();
     conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(),
                                    [&](const ConflictOf& c) { return allowed.Has(c.path); }),
                     conflicts.end());
@@ -488,7 +469,8 @@ base::Result<Value> Application::Run(Force force) {
   } else {
     own.time = writer_.now;
   }
-  return WithEntries(arena_, SyncLastApplied(merged), entries_);
+  if (IsKubectl()) merged = WithLastApplied(arena_, merged, config_);
+  return WithEntries(arena_, merged, entries_);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/annotations.h"
 #include "api/named_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::string_view kNonNegative = "must be greater than or equal to 0";
 constexpr std::string_view kFieldIsImmutable = "field is immutable";
-constexpr std::size_t kTotalAnnotationSize = 256 * 1024;
 
 bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -125,14 +125,12 @@ void CheckLabels(json::Value labels, const FieldPath& path, FieldErrors& errors)
 }
 
 void CheckAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
-  std::size_t total = 0;
   for (const json::Member* annotation : json::MembersByName(annotations)) {
     const std::string lower = base::ToLower(annotation->name());
     AddInvalid(path, annotation->name(), api::IsQualifiedName(lower), errors);
-    total += annotation->name().size() + annotation->value.AsString().size();
   }
-  if (total > kTotalAnnotationSize) {
-    errors.push_back(api::TooLong(path, static_cast<int>(kTotalAnnotationSize)));
+  if (api::AnnotationBytes(annotations) > api::kMaxAnnotationBytes) {
+    errors.push_back(api::TooLong(path, static_cast<int>(api::kMaxAnnotationBytes)));
   }
 }
 
