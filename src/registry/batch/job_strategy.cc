@@ -92,36 +92,71 @@ void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckJob(ctx, object, {}, true, errors);
 }
 
-// The old template with what a job that has not begun may still change.
-json::Value Unstarted(json::Arena& arena, json::Value old, json::Value now) {
-  const auto take = [&](json::Value object, std::string_view name, json::Value source) {
-    const json::Value* value = source.Find(name);
-    return value == nullptr ? json::Without(arena, object, name)
-                            : json::With(arena, object, name, *value);
-  };
+// `object` with the field as `source` has it, or without it.
+json::Value Take(json::Arena& arena, json::Value object, std::string_view name,
+                 json::Value source) {
+  const json::Value* value = source.Find(name);
+  return value == nullptr ? json::Without(arena, object, name)
+                          : json::With(arena, object, name, *value);
+}
+
+// The old template with what decides where the pods of the new one run.
+json::Value WithScheduling(json::Arena& arena, json::Value old, json::Value now) {
   json::Value metadata = old["metadata"];
   for (const std::string_view name : {"labels", "annotations"}) {
-    metadata = take(metadata, name, now["metadata"]);
+    metadata = Take(arena, metadata, name, now["metadata"]);
   }
   json::Value spec = old["spec"];
   for (const std::string_view name : {"nodeSelector", "tolerations", "schedulingGates"}) {
-    spec = take(spec, name, now["spec"]);
+    spec = Take(arena, spec, name, now["spec"]);
   }
-  json::Value affinity = take(spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
+  const json::Value affinity =
+      Take(arena, spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
   spec = affinity.empty() && !now["spec"].Has("affinity")
              ? json::Without(arena, spec, "affinity")
              : json::With(arena, spec, "affinity", affinity);
+  return json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
+}
+
+// The old pod spec with the resources of the new one's containers.
+json::Value WithResources(json::Arena& arena, json::Value spec, json::Value now) {
   for (const std::string_view list : {"containers", "initContainers"}) {
     const json::Value before = spec[list];
-    const json::Value after = now["spec"][list];
+    const json::Value after = now[list];
     if (before.empty() || before.size() != after.size()) continue;
     json::ArrayBuilder containers(arena);
     for (std::size_t i = 0; i < before.size(); ++i) {
-      containers.Add(take(before[i], "resources", after[i]));
+      const bool same = before[i]["name"] == after[i]["name"];
+      containers.Add(same ? Take(arena, before[i], "resources", after[i]) : before[i]);
     }
     spec = json::With(arena, spec, list, containers.Build());
   }
-  return json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
+  return spec;
+}
+
+// A suspended job without pods may still change where they run and what they need (KEP-2926, KEP-5440).
+void CheckTemplateChange(const Context& ctx, json::Value object, json::Value old,
+                         FieldErrors& errors) {
+  const json::Value now = object["spec"]["template"];
+  json::Value before = old["spec"]["template"];
+  const bool suspended = old["spec"]["suspend"].AsBool();
+  const bool unstarted = suspended && old["status"]["startTime"].is_null();
+  const bool idle = (unstarted || (suspended && HasTrueCondition(old, "Suspended"))) &&
+                    old["status"]["active"].AsInt() == 0;
+  const bool longer = ctx.release->GateEnabled("MutableSchedulingDirectivesForSuspendedJobs");
+  if (longer ? idle : unstarted) before = WithScheduling(ctx.arena, before, now);
+  const FieldPath path("spec", "template");
+  if (idle && ctx.release->GateEnabled("MutablePodResourcesForSuspendedJobs")) {
+    if (now["spec"] == WithResources(ctx.arena, before["spec"], now["spec"])) return;
+    errors.push_back(api::Invalid(path.Child("spec"),
+                                  GoValue(ctx, "io.k8s.api.core.v1.PodSpec", now["spec"],
+                                          ctx.sent["spec"]["template"]["spec"]),
+                                  "field is immutable"));
+  } else if (!(now == before)) {
+    errors.push_back(api::Invalid(
+        path, GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec", now, ctx.sent["spec"]["template"]),
+        "field is immutable"));
+  }
 }
 
 void CheckCompletionsChange(json::Value spec, json::Value before, FieldErrors& errors) {
@@ -152,16 +187,7 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
   CheckJobWithSelector(ctx, spec, before, errors);
   CheckCompletionsChange(spec, before, errors);
   CheckImmutable(spec["selector"], before["selector"], path.Child("selector"), errors);
-  const bool unstarted = before["suspend"].AsBool() && (old["status"]["startTime"].is_null() ||
-                                                        HasTrueCondition(old, "Suspended"));
-  const json::Value fixed =
-      unstarted ? Unstarted(ctx.arena, before["template"], spec["template"]) : before["template"];
-  if (!(spec["template"] == fixed)) {
-    errors.push_back(api::Invalid(path.Child("template"),
-                                  GoValue(ctx, "io.k8s.api.core.v1.PodTemplateSpec",
-                                          spec["template"], ctx.sent["spec"]["template"]),
-                                  "field is immutable"));
-  }
+  CheckTemplateChange(ctx, object, old, errors);
   constexpr std::pair<std::string_view, std::string_view> kFixed[] = {
       {"completionMode", ""},
       {"podFailurePolicy", "io.k8s.api.batch.v1.PodFailurePolicy"},
