@@ -39,7 +39,18 @@ json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value obj
   if (!kind_.pod_spec.empty()) {
     object = WithoutDisabledFieldsOfPods(ctx, kind_.pod_spec, object, old);
   }
-  return disabled_.Drop(ctx, {}, object, old);
+  return WithoutOwnDisabled(ctx, object, old);
+}
+
+json::Value DefaultStrategy::WithoutOwnDisabled(const Context& ctx, json::Value object,
+                                                json::Value old) const {
+  if (kind_.disabled.empty()) return object;
+  const json::Value judged = Judged(ctx, object);
+  const json::Value rest = disabled_.Drop(ctx, {}, judged, Judged(ctx, old));
+  if (rest.IsSameAs(judged)) return object;
+  if (judged.IsSameAs(object)) return rest;
+  const auto back = api::Convert(ctx.arena, rest, ctx.kind);
+  return back.ok() ? *back : object;
 }
 
 json::Value DefaultStrategy::PrepareForCreate(const Context& ctx, json::Value object) const {
@@ -78,7 +89,7 @@ json::Value DefaultStrategy::StatusOf(const Context& ctx, json::Value object,
 json::Value DefaultStrategy::PrepareForUpdate(const Context& ctx, json::Value object,
                                               json::Value old) const {
   if (ctx.subresource == "status") {
-    return disabled_.Drop(ctx, {}, StatusOf(ctx, object, old), old);
+    return WithoutOwnDisabled(ctx, StatusOf(ctx, object, old), old);
   }
   const json::Value whole = object;
   object = WithoutDisabled(ctx, object, old);

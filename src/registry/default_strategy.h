@@ -79,6 +79,8 @@ class DefaultStrategy : public Strategy {
   const Traits& traits() const;
   // Without the fields of gates that are off; see DisabledFields.
   json::Value WithoutDisabled(const Context& ctx, json::Value object, json::Value old) const;
+  // The kind's own fields among them, whose paths are those of the version in which it is judged.
+  json::Value WithoutOwnDisabled(const Context& ctx, json::Value object, json::Value old) const;
 
  private:
   json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;

@@ -18,17 +18,25 @@ Value EditElements(json::Arena& arena, Value object, std::string_view list, Edit
   return elements.IsSameAs(object[list]) ? object : json::With(arena, object, list, elements);
 }
 
+// Whether Go holds the field to be set: not the zero of its type.
+bool IsSet(Value value) {
+  if (value.is_string()) return !value.AsString().empty();
+  return value.is_int() ? value.AsInt() != 0 : !value.is_null();
+}
+
 // v1beta1 keeps the exact request's fields in the request itself.
 Value DeviceRequestsFromV1beta1(json::Arena& arena, Value devices) {
   return EditElements(arena, devices, "requests", [&](Value request) {
-    if (!request["firstAvailable"].empty() || request.Has("exactly")) return request;
+    if (request.Has("exactly")) return request;
     json::ObjectBuilder outer(arena);
     json::ObjectBuilder exactly(arena);
+    bool any_set = false;
     for (const json::Member& member : request.members()) {
       const bool is_outer = member.name() == "name" || member.name() == "firstAvailable";
       (is_outer ? outer : exactly).Set(member.name(), member.value);
+      any_set = any_set || (!is_outer && IsSet(member.value));
     }
-    if (!exactly.empty()) outer.Set("exactly", exactly.Build());
+    if (any_set) outer.Set("exactly", exactly.Build());
     return outer.Build();
   });
 }
@@ -70,6 +78,11 @@ Value DevicesToV1beta1(json::Arena& arena, Value spec) {
   });
 }
 
+// Every device has a `basic` once Kubernetes has converted it.
+Value DevicesThroughV1(json::Arena& arena, Value spec) {
+  return DevicesToV1beta1(arena, DevicesFromV1beta1(arena, spec));
+}
+
 // Only the core group writes these of an event even if they are empty.
 constexpr std::string_view kReporter[][2] = {{"reportingComponent", "reportingController"},
                                              {"reportingInstance", "reportingInstance"}};
@@ -99,7 +112,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 27> kFunctions = {{
+constexpr std::array<Entry, 28> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"conditionsThroughStatus", &ConditionsThroughStatus},
@@ -107,6 +120,7 @@ constexpr std::array<Entry, 27> kFunctions = {{
     {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
     {"deviceRequestsToV1beta1", &Sure<DeviceRequestsToV1beta1>},
     {"devicesFromV1beta1", &Sure<DevicesFromV1beta1>},
+    {"devicesThroughV1", &Sure<DevicesThroughV1>},
     {"devicesToV1beta1", &Sure<DevicesToV1beta1>},
     {"disruptionSelectorFromV1beta1", &Sure<DisruptionSelectorFromV1beta1>},
     {"disruptionSelectorToV1beta1", &Sure<DisruptionSelectorToV1beta1>},
