@@ -380,11 +380,26 @@ Value PodLevelResources(json::Arena& arena, Value spec) {
                                                : json::With(arena, spec, "resources", resources);
 }
 
+// A device takes as much of the node's resources as is mapped to it, once.
+Value AllocationMultipliers(json::Arena& arena, Value device) {
+  constexpr std::string_view kMappings = "nodeAllocatableResourceMappings";
+  constexpr std::string_view kMultiplier = "allocationMultiplier";
+  const Value mappings =
+      json::EditMembers(arena, device[kMappings], [&](const json::Member& mapping) {
+        return mapping.value[kMultiplier].is_null()
+                   ? json::With(arena, mapping.value, kMultiplier, Value::StringView("1"))
+                   : mapping.value;
+      });
+  return mappings.IsSameAs(device[kMappings]) ? device
+                                              : json::With(arena, device, kMappings, mappings);
+}
+
 struct Entry {
   std::string_view name;
   DefaultFunction function;
 };
-constexpr std::array<Entry, 15> kFunctions = {{
+constexpr std::array<Entry, 16> kFunctions = {{
+    {"allocationMultipliers", &AllocationMultipliers},
     {"crdNames", &CrdNames},
     {"crdStoredVersions", &CrdStoredVersions},
     {"daemonSetGeneration", &DaemonSetGeneration},

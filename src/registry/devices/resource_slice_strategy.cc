@@ -11,6 +11,7 @@
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/resource_names.h"
 #include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
@@ -25,6 +26,8 @@ constexpr std::size_t kMostCounterSets = 8;
 constexpr std::size_t kMostCounters = 32;
 constexpr std::size_t kMostConsumptions = 2;
 constexpr std::size_t kLongestValue = 64;
+
+constexpr std::string_view kNodeResources = "nodeAllocatableResourceMappings";
 
 // Attributes that are lists, with the gate DRAListTypeAttributes.
 constexpr std::string_view kLists[] = {"bools", "ints", "strings", "versions"};
@@ -248,6 +251,35 @@ void CheckNumberOfValues(json::Value device, const FieldPath& path, FieldErrors&
                                 std::to_string(kMostAttributeValues))));
 }
 
+// What of the node's own resources an allocated device takes.
+void CheckNodeResources(json::Value device, const FieldPath& path, FieldErrors& errors) {
+  for (const json::Member* mapping : json::MembersByName(device[kNodeResources])) {
+    const FieldPath at = path.Child(kNodeResources).Key(mapping->name());
+    if (!IsNativeResource(mapping->name())) {
+      errors.push_back(
+          api::Invalid(at, mapping->name(), "must be a node allocatable resource name"));
+    }
+    const json::Value multiplier = mapping->value["allocationMultiplier"];
+    const json::Value* capacity = mapping->value.Find("capacityKey");
+    if (multiplier.is_null() && capacity == nullptr) {
+      errors.push_back(
+          api::Invalid(at, "", "at least one of allocationMultiplier or capacityKey must be set"));
+    }
+    if (!multiplier.is_null() && QuantityOf(multiplier).Sign() <= 0) {
+      errors.push_back(api::Invalid(at.Child("allocationMultiplier"), multiplier.AsString(),
+                                    "must be positive"));
+    }
+    if (capacity == nullptr) continue;
+    const std::string_view key = capacity->AsString();
+    if (key.empty()) {
+      errors.push_back(
+          api::Invalid(at.Child("capacityKey"), "", "capacityKey must not be an empty string"));
+    } else if (!device["capacity"].Has(key)) {
+      errors.push_back(api::NotFound(at.Child("capacityKey"), key));
+    }
+  }
+}
+
 void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckDnsLabel(device["name"].AsString(), path.Child("name"), errors);
   const std::size_t properties = device["attributes"].size() + device["capacity"].size();
@@ -293,6 +325,7 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   }
   CheckDevicePlaces(device, spec["perDeviceNodeSelection"].AsBool(), path, errors);
   CheckBindingConditions(device, path, errors);
+  CheckNodeResources(device, path, errors);
 }
 
 // `old` is null of a new slice.

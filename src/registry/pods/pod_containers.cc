@@ -2,7 +2,9 @@
 
 // Containers of a pod: regular, init and ephemeral ones.
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "api/named_value.h"
 #include "base/strings.h"
@@ -218,14 +220,48 @@ void CheckProbe(json::Value container, std::string_view name, json::Value grace,
   }
 }
 
-void CheckHooksAndProbes(json::Value container, json::Value grace, const FieldPath& path,
+// Sorted as kube-apiserver prints them. `pod` tells on which operating system they are sent.
+void CheckStopSignal(json::Value signal, json::Value pod, const FieldPath& path,
+                     FieldErrors& errors) {
+  constexpr std::string_view kOfLinux[] = {
+      "SIGABRT",     "SIGALRM",     "SIGBUS",      "SIGCHLD",     "SIGCLD",      "SIGCONT",
+      "SIGFPE",      "SIGHUP",      "SIGILL",      "SIGINT",      "SIGIO",       "SIGIOT",
+      "SIGKILL",     "SIGPIPE",     "SIGPOLL",     "SIGPROF",     "SIGPWR",      "SIGQUIT",
+      "SIGRTMAX",    "SIGRTMAX-1",  "SIGRTMAX-10", "SIGRTMAX-11", "SIGRTMAX-12", "SIGRTMAX-13",
+      "SIGRTMAX-14", "SIGRTMAX-2",  "SIGRTMAX-3",  "SIGRTMAX-4",  "SIGRTMAX-5",  "SIGRTMAX-6",
+      "SIGRTMAX-7",  "SIGRTMAX-8",  "SIGRTMAX-9",  "SIGRTMIN",    "SIGRTMIN+1",  "SIGRTMIN+10",
+      "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14", "SIGRTMIN+15", "SIGRTMIN+2",
+      "SIGRTMIN+3",  "SIGRTMIN+4",  "SIGRTMIN+5",  "SIGRTMIN+6",  "SIGRTMIN+7",  "SIGRTMIN+8",
+      "SIGRTMIN+9",  "SIGSEGV",     "SIGSTKFLT",   "SIGSTOP",     "SIGSYS",      "SIGTERM",
+      "SIGTRAP",     "SIGTSTP",     "SIGTTIN",     "SIGTTOU",     "SIGURG",      "SIGUSR1",
+      "SIGUSR2",     "SIGVTALRM",   "SIGWINCH",    "SIGXCPU",     "SIGXFSZ"};
+  constexpr std::string_view kOfWindows[] = {"SIGKILL", "SIGTERM"};
+  if (signal.is_null()) return;
+  if (!pod["os"].is_object()) {
+    errors.push_back(
+        api::Forbidden(path, "may not be set for containers with empty `spec.os.name`"));
+    return;
+  }
+  const std::string_view system = pod["os"]["name"].AsString();
+  std::span<const std::string_view> known;
+  if (system == "linux") known = kOfLinux;
+  if (system == "windows") known = kOfWindows;
+  if (known.empty() || std::find(known.begin(), known.end(), signal.AsString()) != known.end()) {
+    return;
+  }
+  errors.push_back(api::NotSupported(path, signal, known));
+}
+
+void CheckHooksAndProbes(json::Value container, json::Value pod, const FieldPath& path,
                          FieldErrors& errors) {
   const json::Value hooks = container["lifecycle"];
+  const json::Value grace = pod["terminationGracePeriodSeconds"];
   for (const std::string_view hook : {"postStart", "preStop"}) {
     if (!hooks[hook].is_null()) {
       CheckHandler(hooks[hook], grace, path.Child("lifecycle", hook), errors);
     }
   }
+  CheckStopSignal(hooks["stopSignal"], pod, path.Child("lifecycle", "stopSignal"), errors);
   for (const std::string_view probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     CheckProbe(container, probe, grace, path, errors);
   }
@@ -378,7 +414,7 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
   std::set<std::string> ports;  // init containers run one by one
   CheckHostPortConflicts(container, ports, list.Index(0), errors);
   if (container["restartPolicy"].AsString() == "Always") {
-    CheckHooksAndProbes(container, pod.spec["terminationGracePeriodSeconds"], path, errors);
+    CheckHooksAndProbes(container, pod.spec, path, errors);
     return;
   }
   for (const std::string_view field :
@@ -436,7 +472,7 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
     CheckCommon(container, pod, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
-    CheckHooksAndProbes(container, spec["terminationGracePeriodSeconds"], at, errors);
+    CheckHooksAndProbes(container, spec, at, errors);
     CheckRestartPolicy(container, pod.restarts_all, at, errors);
   }
   std::set<std::string> ports;

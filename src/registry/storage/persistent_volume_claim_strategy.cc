@@ -11,6 +11,7 @@
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
 #include "registry/storage/volume_checks.h"
+#include "registry/validation/resource_names.h"
 
 namespace portcullis::registry {
 namespace {
@@ -30,10 +31,7 @@ bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldError
   const std::size_t before = errors.size();
   AddInvalid(path, name, api::IsQualifiedName(name), errors);
   if (errors.size() != before) return false;
-  const std::size_t slash = name.find('/');
-  const bool native =
-      slash == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
-  if (!native || name == "storage") return true;
+  if (!IsNativeResource(name) || name == "storage") return true;
   errors.push_back(api::NotSupported(path, api::NamedValue(name), {"storage"}));
   return false;
 }

@@ -54,12 +54,11 @@ bool IsHugePages(std::string_view name) {
   return name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
 }
 
-// Of Kubernetes itself: no prefix, or one that ends in kubernetes.io.
-bool IsNative(std::string_view name) {
+}  // namespace
+
+bool IsNativeResource(std::string_view name) {
   return !HasPrefix(name) || name.find("kubernetes.io/") != std::string_view::npos;
 }
-
-}  // namespace
 
 bool IsStandardQuotaResource(std::string_view name) {
   return Contains(kOfQuotas, name) || IsHugePages(name);
@@ -70,7 +69,7 @@ bool IsIntegerResource(std::string_view name) {
 }
 
 bool IsOvercommitAllowed(std::string_view name) {
-  return IsNative(name) && !name.starts_with("hugepages-");
+  return IsNativeResource(name) && !name.starts_with("hugepages-");
 }
 
 void CheckNameOfResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
@@ -93,7 +92,7 @@ void CheckNameOfContainerResource(std::string_view name, const FieldPath& path,
       errors.push_back(
           api::Invalid(path, api::NamedValue(name), "must be a standard resource for containers"));
     }
-  } else if (!IsNative(name) && !api::quota::IsExtendedResourceName(name)) {
+  } else if (!IsNativeResource(name) && !api::quota::IsExtendedResourceName(name)) {
     errors.push_back(api::Invalid(path, api::NamedValue(name),
                                   "doesn't follow extended resource name standard"));
   }

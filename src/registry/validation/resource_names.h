@@ -18,6 +18,8 @@ void CheckNameOfContainerResource(std::string_view name, const FieldPath& path,
 // Also one that quotas know.
 void CheckNameOfQuotaResource(std::string_view name, const FieldPath& path, FieldErrors& errors);
 
+// Of Kubernetes itself: no prefix, or one that ends in kubernetes.io.
+bool IsNativeResource(std::string_view name);
 bool IsStandardQuotaResource(std::string_view name);
 // Devices and other things of which there are only whole ones.
 bool IsIntegerResource(std::string_view name);
