@@ -296,6 +296,7 @@ controller job-controller
   batch | jobs/finalizers | update
   core | pods | create,delete,list,patch,watch
   events
+  WorkloadWithJob?scheduling.k8s.io | podgroups,workloads | create,get,list,watch
 controller legacy-service-account-token-cleaner
   core | configmaps | get | kube-apiserver-legacy-service-account-token-tracking
   core | secrets | delete,patch
@@ -323,6 +324,9 @@ controller pod-garbage-collector
   core | pods | delete,list,watch
   core | nodes | read
   core | pods/status | patch
+controller GenericWorkload?podgroup-protection-controller
+  scheduling.k8s.io | podgroups | get,list,update,watch
+  core | pods | read
 controller pv-protection-controller
   core | persistentvolumes | get,list,update,watch
   events
@@ -350,6 +354,8 @@ controller DynamicResourceAllocation?resource-claim-controller
   resource.k8s.io | resourceclaims,resourceclaims/status | patch,update
   core | pods/status | patch,update
   events
+  DRAWorkloadResourceClaims?scheduling.k8s.io | podgroups | read
+  DRAWorkloadResourceClaims?scheduling.k8s.io | podgroups/status | patch,update
   DRAResourceClaimGranularStatusAuthorization?resource.k8s.io | resourceclaims/binding | patch,update
 controller resourcequota-controller
   * | * | list,watch
