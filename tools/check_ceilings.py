@@ -27,7 +27,7 @@ HABITS = {
     "comments: told of": (CODE, re.compile(r"\btold of\b", re.I), "comment"),
     "documents: whoever, nobody, told of": (DOCUMENTS, re.compile(r"\b(?:whoever|nobody|told of)\b", re.I), "line"),
     "code: SystemClock() beside cli/ and tests": (["src/*.cc", ":!src/cli", ":!src/base/clock.cc", ":!*_test.cc",
-                                                  ":!*/testing/*"], re.compile(r"\bSystemClock\(\)"), "line"),
+                                                  ":!src/*/testing/*.cc"], re.compile(r"\bSystemClock\(\)"), "line"),
 }
 
 
