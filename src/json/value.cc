@@ -24,10 +24,19 @@ std::uint32_t DepthOf(std::span<const Value> elements) {
   return depth + 1;
 }
 
-std::uint32_t DepthOf(std::span<const Member> members) {
+// The bit of a name in ObjectNode::present.
+constexpr std::uint32_t PresenceBit(std::uint32_t hash) { return std::uint32_t{1} << (hash >> 27); }
+
+// Of an object with these members, without its index.
+internal::ObjectNode NodeOf(std::span<const Member> members, internal::Source source) {
+  internal::ObjectNode node{source};
   std::uint32_t depth = 0;
-  for (const Member& member : members) depth = std::max(depth, member.value.depth());
-  return depth + 1;
+  for (const Member& member : members) {
+    depth = std::max(depth, member.value.depth());
+    node.present |= PresenceBit(member.hash);
+  }
+  node.depth = depth + 1;
+  return node;
 }
 
 // Names of at most so many bytes are compared without a call: a look-up that calls nothing has no
@@ -109,6 +118,7 @@ const Value* Value::FindNamed(std::string_view name) const {
 
 const Value* Value::FindHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
   if (!is_object() || size_ == 0) return nullptr;
+  if ((object_->present & PresenceBit(hash)) == 0) return nullptr;
   if (object_->index != nullptr) return FindIndexed({name, size}, hash);
   if (size > kShortName) return FindLongName(members(), {name, size}, hash);
   for (const Member& member : members()) {
@@ -251,9 +261,8 @@ Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source
   const std::size_t bytes = members.size() * sizeof(Member);
   auto* node = static_cast<internal::ObjectNode*>(
       arena.Allocate(sizeof(internal::ObjectNode) + bytes, alignof(Member)));
-  const std::uint64_t* index =
-      members.size() > internal::kLinearMembers ? internal::MakeIndex(arena, members) : nullptr;
-  new (node) internal::ObjectNode{source, DepthOf(members), index};
+  new (node) internal::ObjectNode(NodeOf(members, source));
+  if (members.size() > internal::kLinearMembers) node->index = internal::MakeIndex(arena, members);
   std::memcpy(static_cast<void*>(node + 1), members.data(), bytes);
   result.object_ = node;
   return result;

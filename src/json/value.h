@@ -102,9 +102,12 @@ struct ArrayNode {
 struct ObjectNode {
   Source source;
   std::uint32_t depth = 1;
+  // A bit for the hash of each member: most look-ups are for what is not there.
+  std::uint32_t present = 0;
   // For objects of many members: (hash << 32 | position), ordered by hash, then name. Else null.
   const std::uint64_t* index = nullptr;
 };
+static_assert(sizeof(ObjectNode) == 32);
 // Objects with more members than this are looked up through an index.
 inline constexpr std::size_t kLinearMembers = 16;
 
