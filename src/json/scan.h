@@ -106,8 +106,9 @@ struct FewBytes {
 #endif
 
 // Copies what comes before the first bytes that need a second look, and says how much that is. There
-// may be more such bytes; and more may be written than is counted, up to `size`.
-inline std::size_t CopyPlain(const char* p, std::size_t size, char* out) {
+// may be more such bytes; and more may be written than is counted, up to `size`. Inlined, as compilers
+// would not do by themselves: most texts are short.
+[[gnu::always_inline]] inline std::size_t CopyPlain(const char* p, std::size_t size, char* out) {
   std::size_t done = 0;
 #if defined(PC_JSON_SIXTEEN)
   if (size >= 16) {

@@ -118,17 +118,28 @@ std::string_view PutCarefully(std::string_view text, std::size_t bytes, bool esc
   return text;
 }
 
-// Most strings are copied while they are looked at. Where one has something to escape, as many bytes
-// are looked at one by one as are copied at once.
-void PutString(std::string_view text, bool escape_html, Sink& sink) {
+// What is left of a string from its first byte that needs a second look on. As many bytes are looked at
+// one by one as are copied at once.
+[[gnu::noinline]] void PutRest(std::string_view text, bool escape_html, Sink& sink) {
   constexpr std::size_t kAtOnce = 16;
-  sink.Put('"');
-  while (true) {
-    sink.Reserve(text.size() + 1);
+  while (!text.empty()) {
+    text = PutCarefully(text, kAtOnce, escape_html, sink);
+    sink.Reserve(text.size());
     const std::size_t plain = internal::CopyPlain(text.data(), text.size(), sink.next());
     sink.Advance(sink.next() + plain);
-    if (plain == text.size()) break;
-    text = PutCarefully(text.substr(plain), kAtOnce, escape_html, sink);
+    text.remove_prefix(plain);
+  }
+  sink.Put('"');
+}
+
+// Most strings are copied while they are looked at.
+void PutString(std::string_view text, bool escape_html, Sink& sink) {
+  sink.Reserve(text.size() + 2);
+  sink.PutReserved('"');
+  const std::size_t plain = internal::CopyPlain(text.data(), text.size(), sink.next());
+  sink.Advance(sink.next() + plain);
+  if (plain < text.size()) [[unlikely]] {
+    return PutRest(text.substr(plain), escape_html, sink);
   }
   sink.PutReserved('"');
 }
@@ -286,6 +297,7 @@ class Writer {
 }  // namespace
 
 void Write(Value value, std::string& out, const WriteOptions& options) {
+  if (value.is_string()) return WriteString(value.AsString(), out, options.escape_html);
   Sink sink(out);
   Writer(sink, options).Write(value, 0);
   sink.Flush();
@@ -298,6 +310,11 @@ std::string ToString(Value value, const WriteOptions& options) {
 }
 
 void WriteString(std::string_view text, std::string& out, bool escape_html) {
+  // Where there is nothing to escape it is copied to its place at once.
+  const std::size_t begin = out.size();
+  out.resize(begin + text.size() + 2, '"');
+  if (internal::CopyPlain(text.data(), text.size(), &out[begin + 1]) == text.size()) return;
+  out.resize(begin);
   Sink sink(out);
   PutString(text, escape_html, sink);
   sink.Flush();
