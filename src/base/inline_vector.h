@@ -27,7 +27,15 @@ class InlineVector {
     if (!elements.empty()) std::memcpy(data(), elements.data(), elements.size_bytes());
     size_ = elements.size();
   }
-  InlineVector(const InlineVector& other) : InlineVector(other.span()) {}
+  InlineVector(const InlineVector& other) {
+    if (other.heap_ == nullptr) {
+      std::memcpy(here_, other.here_, sizeof(here_));  // of fixed size: it takes no call
+    } else {
+      Reserve(other.size_);
+      std::memcpy(data(), other.data(), other.size_ * sizeof(T));
+    }
+    size_ = other.size_;
+  }
   InlineVector(InlineVector&& other) noexcept
       : size_(other.size_), capacity_(other.capacity_), heap_(std::move(other.heap_)) {
     if (heap_ == nullptr) std::memcpy(here_, other.here_, size_ * sizeof(T));
