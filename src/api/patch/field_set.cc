@@ -46,9 +46,8 @@ std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
 
 namespace {
 
-constexpr std::string_view kPrefixes[] = {"f:", "k:", "v:", "i:"};
-
-std::string_view PrefixOf(PathElement::Kind kind) { return kPrefixes[static_cast<int>(kind)]; }
+// In the order of PathElement::Kind.
+constexpr std::string_view kLetters = "fkvi";
 
 // A value of a key or a set, as Go prints it: maps have no brackets.
 std::string ValueText(json::Value value) {
@@ -134,12 +133,11 @@ void Collect(const FieldSet& set, FieldPathSteps& prefix, std::vector<FieldPathS
 }  // namespace
 
 std::string_view FieldKey(json::Arena& arena, PathElement::Kind kind, std::string_view text) {
-  const std::string_view prefix = PrefixOf(kind);
-  const std::size_t size = prefix.size() + text.size();
-  char* key = static_cast<char*>(arena.Allocate(size, 1));
-  std::memcpy(key, prefix.data(), prefix.size());
-  if (!text.empty()) std::memcpy(key + prefix.size(), text.data(), text.size());
-  return {key, size};
+  char* key = static_cast<char*>(arena.Allocate(text.size() + 2, 1));
+  key[0] = kLetters[static_cast<std::size_t>(kind)];
+  key[1] = ':';
+  if (!text.empty()) std::memcpy(key + 2, text.data(), text.size());
+  return {key, text.size() + 2};
 }
 
 std::string ToText(const FieldPathSteps& path) {

@@ -49,8 +49,8 @@ PathElement StepOf(const Schema& list, Value element) {
     step.text += ':';
     json::Write(key, step.text, {.sort_keys = true});
   };
-  if (list.list_map_keys.size() == 1) {
-    put(list.list_map_keys.front());
+  if (std::is_sorted(list.list_map_keys.begin(), list.list_map_keys.end())) {
+    for (const std::string_view name : list.list_map_keys) put(name);
   } else {
     std::vector<std::string_view> names(list.list_map_keys.begin(), list.list_map_keys.end());
     std::sort(names.begin(), names.end());

@@ -40,8 +40,8 @@ class Elements {
     if (value == nullptr) return;
     all_.reserve(value->size());
     for (const json::Value& element : value->elements()) {
-      nameless_ = nameless_ || !HasName(list, element);
       PathElement step = StepOf(list, element);
+      nameless_ = nameless_ || !(HoldsKey(step, element) || HasName(list, element));
       if (const auto place = PlaceOf(step)) {
         std::vector<json::Value>& same = repeats_[step];
         if (same.empty()) same.push_back(all_[*place].value);
@@ -89,6 +89,11 @@ class Elements {
   auto end() const { return all_.end(); }
 
  private:
+  // Whether the step shows already that the element has a name: it has a key in it.
+  static bool HoldsKey(const PathElement& step, const json::Value& element) {
+    return step.kind == PathElement::Kind::kKey && element.is_object() && step.text != "{}";
+  }
+
   static constexpr std::size_t kFew = 16;  // fewer are searched one by one
   std::vector<Element> all_;
   std::map<PathElement, std::size_t> places_;

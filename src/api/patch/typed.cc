@@ -45,10 +45,14 @@ Shape ShapeOf(const Schema* schema, Value value) {
   }
 }
 
-const Schema* ChildSchema(const Schema* schema, std::string_view name) {
+const Schema* ChildSchema(const Schema* schema, std::string_view name, std::uint32_t hash) {
   if (schema == nullptr) return nullptr;
-  if (const schema::Field* field = schema->FindField(name)) return field->schema;
+  if (const schema::Field* field = schema->FindField(name, hash)) return field->schema;
   return schema->kind == Kind::kMap ? schema->element : nullptr;
+}
+
+const Schema* ChildSchema(const Schema* schema, const json::Member& member) {
+  return ChildSchema(schema, member.name(), member.hash);
 }
 
 const Schema* ElementSchema(const Schema* schema) {
@@ -133,7 +137,7 @@ FieldSet Comparer::AllBelow(const Schema* schema, const Value& value) {
       for (const json::Member& member : value.members()) {
         nodes.push_back({.element = PathElement::Field(member.name()),
                          .member = true,
-                         .below = AllBelow(ChildSchema(schema, member.name()), member.value)});
+                         .below = AllBelow(ChildSchema(schema, member), member.value)});
       }
       break;
   }
@@ -188,15 +192,15 @@ void Comparer::CompareMembers(const Schema* schema, const Value* before, const V
                               Value sent, Draft& out) {
   if (before != nullptr) {
     for (const json::Member& member : before->members()) {
-      CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()),
-                   &member.value, after == nullptr ? nullptr : after->Find(member.name()), out,
+      CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member), &member.value,
+                   after == nullptr ? nullptr : after->Find(member.name()), out,
                    sent[member.name()]);
     }
   }
   if (after == nullptr) return;
   for (const json::Member& member : after->members()) {
     if (before != nullptr && before->Has(member.name())) continue;
-    CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member.name()), nullptr,
+    CompareChild(PathElement::Field(member.name()), ChildSchema(schema, member), nullptr,
                  &member.value, out);
   }
 }
@@ -235,16 +239,16 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
 
 class NewFields {
  public:
-  explicit NewFields(json::Arena& arena) : arena_(arena) {}
+  explicit NewFields(json::Arena& arena) : arena_(arena), nothing_(json::MakeObject(arena, {})) {}
 
   // What has come below a map that `before` has, too.
   Value Since(const Schema* schema, const Value& before, const Value& value, const Value& sent,
               const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
     ForEachByName(value, [&](const json::Member& one) {
-      const Value* old = before.Find(one.name());
+      const Value* old = before.Find(one.name(), one.hash);
       const PathElement step = PathElement::Field(one.name());
-      const Schema* child = ChildSchema(schema, one.name());
+      const Schema* child = ChildSchema(schema, one);
       if (old == nullptr) {
         AddOwned(out, false, step, child, one.value, not_owned);
       } else if (!old->IsSameAs(one.value)) {
@@ -284,7 +288,7 @@ class NewFields {
     if (is_leaf) {
       if (before == value && !LosesEmpty(schema, sent, value)) return;
       if (not_owned.IsStripped(step)) return;
-      below = json::MakeObject(arena_, {});
+      below = nothing_;
     } else if (shape == Shape::kList) {
       complete_ = complete_ && before.empty();
       below = BelowList(*schema, value, false, not_owned.Below(step));
@@ -300,7 +304,7 @@ class NewFields {
 
   // What lies below a value that is new; `member`: the value itself is owned, too.
   Value Below(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
-    if (value.empty()) return json::MakeObject(arena_, {});
+    if (value.empty()) return nothing_;
     switch (ShapeOf(schema, value)) {
       case Shape::kLeaf:
         break;
@@ -309,13 +313,13 @@ class NewFields {
       case Shape::kMap:
         return BelowMap(schema, value, member, not_owned);
     }
-    return json::MakeObject(arena_, {});
+    return nothing_;
   }
 
   Value BelowMap(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
     ForEachByName(value, [&](const json::Member& one) {
-      const Schema* child = ChildSchema(schema, one.name());
+      const Schema* child = ChildSchema(schema, one);
       if (not_owned.none()) {
         Add(out, member, FieldKey(arena_, PathElement::Kind::kField, one.name()),
             Below(child, one.value, true, {}));
@@ -356,11 +360,12 @@ class NewFields {
   void Skip(const Schema* schema, const Value& value) { (void)Below(schema, value, true, {}); }
 
   void Add(json::ObjectBuilder& out, bool member, std::string_view key, Value below) {
-    if (out.empty() && member) out.Add(".", json::MakeObject(arena_, {}));
+    if (out.empty() && member) out.Add(".", nothing_);
     out.Add(key, below);
   }
 
   json::Arena& arena_;
+  const Value nothing_;  // {}
   bool complete_ = true;
   std::vector<const json::Member*> by_name_;  // of the maps being walked, innermost last
 };
@@ -412,7 +417,7 @@ Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const
       if (!applied->is_object() || !live->is_object()) return *applied;
       json::ObjectBuilder out(arena, *live);
       for (const json::Member& member : applied->members()) {
-        out.Set(member.name(), MergeAt(arena, ChildSchema(schema, member.name()),
+        out.Set(member.name(), MergeAt(arena, ChildSchema(schema, member),
                                        live->Find(member.name()), &member.value));
       }
       return out.Build();
@@ -441,7 +446,7 @@ FieldSet FieldsOf(const Schema* schema, Value object) {
     case Shape::kMap:
       for (const json::Member& member : object.members()) {
         const PathElement step = PathElement::Field(member.name());
-        const Schema* child = ChildSchema(schema, member.name());
+        const Schema* child = ChildSchema(schema, member);
         const Shape shape = ShapeOf(child, member.value);
         const bool free_name = schema == nullptr || schema->FindField(member.name()) == nullptr;
         const bool hollow =
@@ -503,7 +508,7 @@ Value RemoveFields(json::Arena& arena, const Schema* schema, Value object, const
   for (const json::Member& member : object.members()) {
     const PathElement step = PathElement::Field(member.name());
     if (fields.Has(step)) continue;
-    out.Set(member.name(), without(step, ChildSchema(schema, member.name()), member.value));
+    out.Set(member.name(), without(step, ChildSchema(schema, member), member.value));
   }
   return out.empty() ? Value() : out.Build();
 }
@@ -514,7 +519,9 @@ FieldSet WithNamedFields(const Schema* schema, const FieldSet& fields) {
     const bool field = node.element.kind == PathElement::Kind::kField;
     const bool named =
         field && schema != nullptr && schema->FindField(node.element.text) != nullptr;
-    const Schema* child = field ? ChildSchema(schema, node.element.text) : ElementSchema(schema);
+    const std::string& name = node.element.text;
+    const Schema* child =
+        field ? ChildSchema(schema, name, json::HashKey(name)) : ElementSchema(schema);
     Attach(nodes, node.element, node.member || named, WithNamedFields(child, node.below));
   }
   return FieldSet(std::move(nodes));
