@@ -114,7 +114,11 @@ struct Scaling {
 
 std::optional<Scaling> Interpret(std::string_view suffix) {
   for (const Suffix& known : kSuffixes) {
-    if (known.text != suffix) continue;
+    // None is longer than its first and last letter.
+    const bool same = known.text.size() == suffix.size() &&
+                      (suffix.empty() || (known.text.front() == suffix.front() &&
+                                          known.text.back() == suffix.back()));
+    if (!same) continue;
     return Scaling{known.base, known.exponent,
                    known.base == 2 ? Format::kBinarySi : Format::kDecimalSi};
   }
@@ -245,8 +249,8 @@ base::Result<Quantity> Quantity::Parse(std::string_view text) {
   const bool binary = scaling->format == Format::kBinarySi;
   const int scale = (binary ? 0 : scaling->exponent) - static_cast<int>(parts->fraction.size());
   if (FastPathPrecision(*parts, *scaling) >= 0 && scale >= kNano) {
-    const std::string joined =
-        parts->fraction.empty() ? "" : base::StrCat(parts->number, parts->fraction);
+    std::string joined;
+    if (!parts->fraction.empty()) joined = base::StrCat(parts->number, parts->fraction);
     const std::string_view digits = parts->fraction.empty() ? parts->number : joined;
     const std::int64_t number = SmallNumber(digits);
     Quantity quantity;
@@ -356,13 +360,20 @@ std::string Quantity::DecimalText(Format format) const {
 
 std::string Quantity::BinaryText() const {
   constexpr int kMostZeros = 4096;
-  bool exact = true;
-  std::string amount = scale_ > kMostZeros ? Magnitude() : InUnits(0, exact);
+  std::string amount;
   int exponent = 0;
-  for (std::uint32_t rest = 0;; exponent += 10) {
-    std::string divided = DivideDigits(amount, 1024, rest);
-    if (rest != 0) break;
-    amount = std::move(divided);
+  if (wide_.empty() && scale_ == 0) {
+    Int128 left = api::Magnitude(value_);
+    for (; left % 1024 == 0; exponent += 10) left /= 1024;
+    amount = Digits(left);
+  } else {
+    bool exact = true;
+    amount = scale_ > kMostZeros ? Magnitude() : InUnits(0, exact);
+    for (std::uint32_t rest = 0;; exponent += 10) {
+      std::string divided = DivideDigits(amount, 1024, rest);
+      if (rest != 0) break;
+      amount = std::move(divided);
+    }
   }
   std::string text = (value_ < 0 ? "-" : "") + amount;
   text += SuffixFor(exponent == 0 ? 10 : 2, exponent);

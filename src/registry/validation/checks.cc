@@ -250,10 +250,9 @@ std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name) {
 }
 
 api::Quantity QuantityOf(json::Value value) {
-  const std::string text =
-      value.is_string() ? std::string(value.AsString()) : json::ToString(value);
-  auto quantity = api::Quantity::Parse(text);
-  return quantity.ok() ? *quantity : api::Quantity();
+  auto quantity =
+      api::Quantity::Parse(value.is_string() ? value.AsString() : json::ToString(value));
+  return quantity.ok() ? *std::move(quantity) : api::Quantity();
 }
 
 std::string Json(json::Value value) { return json::ToString(value); }
