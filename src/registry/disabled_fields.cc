@@ -91,7 +91,10 @@ void DisabledFields::Add(std::vector<Step>& steps, std::string_view path, std::s
   auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& one) {
     return one.name == first.name && one.is_list == first.each && one.is_map == first.each_of;
   });
-  if (step == steps.end()) step = steps.insert(step, {first.name, first.each, first.each_of, {}});
+  if (step == steps.end()) {
+    step =
+        steps.insert(step, {first.name, json::HashKey(first.name), first.each, first.each_of, {}});
+  }
   if (first.rest.empty()) {
     step->ends.push_back(field);
   } else {
@@ -102,7 +105,7 @@ void DisabledFields::Add(std::vector<Step>& steps, std::string_view path, std::s
 void DisabledFields::Find(const std::vector<Step>& steps, json::Value value, Fields& found) const {
   if (!value.is_object()) return;
   for (const Step& step : steps) {
-    const json::Value* member = value.Find(step.name);
+    const json::Value* member = value.Find(step.name, step.hash);
     if (member == nullptr || member->is_null()) continue;
     for (const std::size_t end : step.ends) {
       if (!IsKept(*member, fields_[end])) found.set(end);

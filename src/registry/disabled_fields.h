@@ -7,6 +7,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ class DisabledFields {
   // Paths that begin alike share their steps: an object is walked once for all of them.
   struct Step {
     std::string_view name;
+    std::uint32_t hash = 0;         // json::HashKey(name)
     bool is_list = false;           // go on with the elements
     bool is_map = false;            // go on with the members
     std::vector<std::size_t> ends;  // the fields whose path ends here
