@@ -80,13 +80,21 @@ constexpr std::string_view kUseSeccomp =
     ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
 constexpr std::string_view kNoSelector = ": a null labelSelector results in matching no pod";
 
+constexpr std::size_t kMostDigits = 18;  // of what int64 holds a thousand times
+
+// Whether there is nothing in the amount's text that could make it a fraction, as nearly always.
+bool IsPlainlyWhole(json::Value value) {
+  const std::string_view text = value.AsString();
+  return !text.empty() && text.size() <= kMostDigits &&
+         text.find_first_of(".-mnu") == std::string_view::npos;
+}
+
 // Whether Go's count of thousandths is no multiple of 1000. What int64 cannot hold counts as none if
 // it has at most 18 digits; longer whole numbers are multiplied in 64 bits, whatever comes of it.
 bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
   const std::int64_t milli = amount.MilliValue();
   using Limits = std::numeric_limits<std::int64_t>;
   if (milli != Limits::max() && milli != Limits::min()) return milli % 1000 != 0;
-  constexpr std::size_t kMostDigits = 18;
   if (text.size() <= kMostDigits) return false;
   std::uint64_t wrapped = 0;
   for (const char c : text) {
@@ -101,7 +109,7 @@ template <typename... Names>
 void Fraction(json::Value amounts, std::string_view resource, Texts& warnings,
               const FieldPath& path, Names... names) {
   const json::Value* value = amounts.Find(resource);
-  if (value == nullptr) return;
+  if (value == nullptr || IsPlainlyWhole(*value)) return;
   const api::Quantity amount = QuantityOf(*value);
   if (!CountsAsFraction(amount, value->AsString())) return;
   const FieldPath at = path.Child(names...).Key(resource);
@@ -202,7 +210,7 @@ void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
 }
 
 struct Port {
-  std::string place;
+  FieldPath place;
   std::int64_t host_port = 0;
   std::string_view host_ip;
 };
@@ -212,24 +220,29 @@ class SamePorts {
  public:
   // Warns of each earlier one that this one may conflict with, in their order.
   void Add(Port one, Texts& warnings) {
+    while (indexed_ < ports_.size()) Index(indexed_++);
     for (const std::size_t index : Conflicts(one)) {
       if (warnings.size() >= kMostWarnings) break;
       const Port& other = ports_[index];
       const bool same = one.host_ip == other.host_ip && one.host_port == other.host_port;
       const bool redundant = one.host_port == 0 || other.host_port == 0;
-      warnings.push_back(base::StrCat(one.place,
+      warnings.push_back(base::StrCat(one.place.ToString(),
                                       same        ? ": duplicate port definition with "
                                       : redundant ? ": overlapping port definition with "
                                                   : ": dangerously ambiguous port definition with ",
-                                      other.place));
+                                      other.place.ToString()));
     }
-    by_host_port_[one.host_port].push_back(ports_.size());
-    by_address_[{one.host_port, one.host_ip}].push_back(ports_.size());
     ports_.push_back(std::move(one));
   }
 
  private:
   using Indices = std::vector<std::size_t>;
+
+  void Index(std::size_t place) {
+    const Port& port = ports_[place];
+    by_host_port_[port.host_port].push_back(place);
+    by_address_[{port.host_port, port.host_ip}].push_back(place);
+  }
 
   // Without a host port it conflicts with all; else with those without one, and with those of the
   // same one whose host IP is the same or says nothing, or that have any if it says nothing itself.
@@ -259,24 +272,29 @@ class SamePorts {
   }
 
   std::vector<Port> ports_;
+  // Of ports_, but for the last one: most ports are the only one of their number.
+  std::size_t indexed_ = 0;
   std::map<std::int64_t, Indices> by_host_port_;
   std::map<std::pair<std::int64_t, std::string_view>, Indices> by_address_;
 };
 
-void PortWarnings(json::Value container, const FieldPath& path,
-                  std::map<std::string, SamePorts>& all, Texts& warnings) {
+// By number and protocol.
+using AllPorts = std::map<std::pair<std::int64_t, std::string_view>, SamePorts>;
+
+void PortWarnings(json::Value container, const FieldPath& path, AllPorts& all, Texts& warnings) {
   std::size_t index = 0;
   for (const json::Value& port : container["ports"].elements()) {
-    Port one{path.Child("ports").Index(index++).ToString(), port["hostPort"].AsInt(),
-             port["hostIP"].AsString()};
-    const std::string number = std::to_string(port["containerPort"].AsInt());
+    const Port one{path.Child("ports").Index(index++), port["hostPort"].AsInt(),
+                   port["hostIP"].AsString()};
+    const std::int64_t number = port["containerPort"].AsInt();
     const std::string_view protocol = port["protocol"].AsString();
     if (!one.host_ip.empty() && one.host_port == 0) {
-      warnings.push_back(base::StrCat(one.place, ": hostIP set without hostPort: {Name:",
-                                      port["name"].AsString(), " HostPort:0 ContainerPort:", number,
-                                      " Protocol:", protocol, " HostIP:", one.host_ip, "}"));
+      warnings.push_back(base::StrCat(
+          one.place.ToString(), ": hostIP set without hostPort: {Name:", port["name"].AsString(),
+          " HostPort:0 ContainerPort:", std::to_string(number), " Protocol:", protocol,
+          " HostIP:", one.host_ip, "}"));
     }
-    all[base::StrCat(number, "/", protocol)].Add(std::move(one), warnings);
+    all[{number, protocol}].Add(one, warnings);
   }
 }
 
@@ -306,6 +324,7 @@ void PortNameWarnings(json::Value spec, const FieldPath& path, Texts& warnings) 
 void ProfileWarnings(json::Value container, json::Value metadata, json::Value spec,
                      bool is_template, const FieldPath& annotations, Texts& warnings) {
   const json::Value held = metadata["annotations"];
+  if (held.empty()) return;
   const std::string_view name = container["name"].AsString();
   const json::Value context = container["securityContext"];
   const std::string seccomp = base::StrCat(kSeccompContainer, name);
@@ -421,7 +440,7 @@ void PodWarnings(json::Value metadata, json::Value spec, const FieldPath& root, 
         ContainerWarnings(container, at, warnings);
         return true;
       });
-  std::map<std::string, SamePorts> ports;
+  AllPorts ports;
   api::view::VisitContainers(
       spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
         PortWarnings(container, at, ports, warnings);

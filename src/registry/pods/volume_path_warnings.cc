@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -18,13 +20,32 @@ namespace {
 // No file system takes longer paths. Those are not compared, so that a path costs what its length is.
 constexpr std::size_t kLongestPath = 4096;
 
+// Where files come from: `Secret "a"`, `DownwardAPI`. Text is made only of what a warning is about.
+struct Source {
+  std::string_view kind;
+  std::optional<std::string_view> name = {};
+
+  std::string ToString() const {
+    return name ? base::StrCat(kind, " ", base::GoQuote(*name)) : std::string(kind);
+  }
+};
+
+struct Volume {
+  std::string_view name;
+  Source source;
+
+  std::string ToString() const {
+    return base::StrCat("volume ", base::GoQuote(name), " (", source.ToString(), ")");
+  }
+};
+
 struct File {
-  std::string path;
-  std::string source;  // `Secret "a"`; empty where the volume has one source only
+  std::string_view path;
+  std::optional<Source> source;  // none where the volume has one only
 
   std::string ToString() const {
     const std::string quoted = base::GoQuote(path);
-    return source.empty() ? quoted : base::StrCat(quoted, " (", source, ")");
+    return source ? base::StrCat(quoted, " (", source->ToString(), ")") : quoted;
   }
 };
 
@@ -32,23 +53,24 @@ struct File {
 class Files {
  public:
   // Warns of each earlier file that is the same, lies in this one or has this one in it.
-  void Add(File file, const std::string& volume, std::vector<std::string>& warnings) {
+  void Add(File file, const Volume& volume, std::vector<std::string>& warnings) {
     if (warnings.size() >= kMostWarnings || file.path.size() > kLongestPath) return;
-    while (file.path.ends_with('/')) file.path.pop_back();
-    for (const std::size_t index : Overlapping(file.path)) {
-      if (warnings.size() >= kMostWarnings) return;
-      warnings.push_back(base::StrCat(volume, ": overlapping paths: ", file.ToString(), " with ",
-                                      files_[index].ToString()));
+    while (file.path.ends_with('/')) file.path.remove_suffix(1);
+    std::string folder = base::StrCat(file.path, "/");
+    if (!file.path.empty()) {
+      for (const std::size_t index : Overlapping(folder)) {
+        if (warnings.size() >= kMostWarnings) return;
+        warnings.push_back(base::StrCat(volume.ToString(), ": overlapping paths: ", file.ToString(),
+                                        " with ", files_[index].ToString()));
+      }
+      by_path_[std::move(folder)].push_back(files_.size());
     }
-    if (!file.path.empty()) by_path_[file.path + "/"].push_back(files_.size());
-    files_.push_back(std::move(file));
+    files_.push_back(file);
   }
 
  private:
-  std::vector<std::size_t> Overlapping(const std::string& path) const {
+  std::vector<std::size_t> Overlapping(const std::string& folder) const {
     std::vector<std::size_t> found;
-    if (path.empty()) return found;
-    const std::string folder = path + "/";
     // The file itself and what lies in it, …
     for (auto at = by_path_.lower_bound(folder);
          at != by_path_.end() && at->first.starts_with(folder) && found.size() < kMostWarnings;
@@ -69,40 +91,36 @@ class Files {
   std::map<std::string, std::vector<std::size_t>, std::less<>> by_path_;
 };
 
-void AddItems(json::Value items, const std::string& source, const std::string& volume, Files& files,
+void AddItems(json::Value items, std::optional<Source> source, const Volume& volume, Files& files,
               std::vector<std::string>& warnings) {
   for (const json::Value& item : items.elements()) {
-    files.Add({std::string(item["path"].AsString()), source}, volume, warnings);
+    files.Add({item["path"].AsString(), source}, volume, warnings);
   }
 }
 
-std::string Named(std::string_view what, json::Value name) {
-  return base::StrCat(what, " ", base::GoQuote(name.AsString()));
-}
+Source Named(std::string_view kind, json::Value name) { return {kind, name.AsString()}; }
 
 // One of the sources of a projected volume; only the first of several counts.
-void AddSource(json::Value source, const std::string& volume, Files& files,
+void AddSource(json::Value source, const Volume& volume, Files& files,
                std::vector<std::string>& warnings) {
-  const auto add = [&](json::Value path, std::string what) {
-    if (!path.AsString().empty()) {
-      files.Add({std::string(path.AsString()), std::move(what)}, volume, warnings);
-    }
+  const auto add = [&](json::Value path, const Source& of) {
+    if (!path.AsString().empty()) files.Add({path.AsString(), of}, volume, warnings);
   };
   if (const json::Value items = source["configMap"]["items"]; !items.is_null()) {
     AddItems(items, Named("ConfigMap", source["configMap"]["name"]), volume, files, warnings);
   } else if (const json::Value keys = source["secret"]["items"]; !keys.is_null()) {
     AddItems(keys, Named("Secret", source["secret"]["name"]), volume, files, warnings);
   } else if (const json::Value fields = source["downwardAPI"]["items"]; !fields.is_null()) {
-    AddItems(fields, "DownwardAPI", volume, files, warnings);
+    AddItems(fields, Source{"DownwardAPI"}, volume, files, warnings);
   } else if (const json::Value token = source["serviceAccountToken"]; !token.is_null()) {
-    add(token["path"], "ServiceAccountToken");
+    add(token["path"], {"ServiceAccountToken"});
   } else if (const json::Value bundle = source["clusterTrustBundle"]; !bundle.is_null()) {
     const json::Value name = bundle["name"];
     add(bundle["path"], Named("ClusterTrustBundle", name.is_null() ? bundle["signerName"] : name));
   } else if (const json::Value certificate = source["podCertificate"]; !certificate.is_null()) {
-    add(certificate["certificateChainPath"], "PodCertificate chain");
-    add(certificate["keyPath"], "PodCertificate key");
-    add(certificate["credentialBundlePath"], "PodCertificate credential bundle");
+    add(certificate["certificateChainPath"], {"PodCertificate chain"});
+    add(certificate["keyPath"], {"PodCertificate key"});
+    add(certificate["credentialBundlePath"], {"PodCertificate credential bundle"});
   }
 }
 
@@ -110,14 +128,12 @@ void AddSource(json::Value source, const std::string& volume, Files& files,
 
 void VolumePathWarnings(json::Value volumes, std::vector<std::string>& warnings) {
   for (const json::Value& volume : volumes.elements()) {
-    const auto named = [&](std::string_view what) {
-      return base::StrCat("volume ", base::GoQuote(volume["name"].AsString()), " (", what, ")");
-    };
+    const std::string_view volume_name = volume["name"].AsString();
     const auto of_one = [&](json::Value source, std::string_view kind, std::string_view name) {
       const json::Value items = source["items"];
       if (items.empty()) return;
       Files files;
-      AddItems(items, "", named(name.empty() ? std::string(kind) : Named(kind, source[name])),
+      AddItems(items, {}, {volume_name, name.empty() ? Source{kind} : Named(kind, source[name])},
                files, warnings);
     };
     of_one(volume["configMap"], "ConfigMap", "name");
@@ -125,11 +141,11 @@ void VolumePathWarnings(json::Value volumes, std::vector<std::string>& warnings)
     of_one(volume["downwardAPI"], "DownwardAPI", "");
     const json::Value sources = volume["projected"]["sources"];
     if (sources.empty()) continue;
-    const std::string projected = named("Projected");
+    const Volume projected{volume_name, {"Projected"}};
     Files files;
     for (const json::Value& source : sources.elements()) {
       if (source.empty()) {
-        warnings.push_back(base::StrCat(projected, " has no sources provided"));
+        warnings.push_back(base::StrCat(projected.ToString(), " has no sources provided"));
       } else {
         AddSource(source, projected, files, warnings);
       }
