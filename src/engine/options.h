@@ -86,7 +86,8 @@ struct Input {
   std::string_view body;
   MediaType type = MediaType::kJson;
   PatchType patch = PatchType::kMerge;  // of patches
-  // The object of an apply, for callers in this process who have it parsed; null: `body` is YAML.
+  // The object of an apply, for callers in this process who have it parsed; null: `body` is YAML
+  // or CBOR.
   // Its memory outlives the write.
   json::Value applied;
   WriteOptions options;

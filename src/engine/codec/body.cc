@@ -7,6 +7,7 @@
 
 #include "api/schema/merge_duplicates.h"
 #include "base/strings.h"
+#include "cbor/reader.h"
 #include "engine/codec/protobuf.h"
 #include "json/duplicates.h"
 #include "json/edit.h"
@@ -81,6 +82,43 @@ base::Result<Body> ReadProtobuf(json::Arena& arena, const api::catalog::Catalog&
   return body;
 }
 
+base::Status CborMetaError(std::string_view error) {
+  return base::BadRequest(base::StrCat("unable to determine group/version/kind: ", error));
+}
+
+// What the Go server reads before it knows the type; other members may be anything.
+base::Result<json::Value> ReadCborTypeMeta(json::Arena& arena, std::string_view bytes) {
+  static constexpr std::string_view kNames[] = {"apiVersion", "kind"};
+  const auto meta = cbor::ParseMembers(arena, bytes, kNames);
+  if (!meta.ok()) return CborMetaError(meta.status().message());
+  if (!meta->is_object() && !meta->is_null()) {
+    return CborMetaError(base::StrCat(
+        "cbor: cannot unmarshal ", cbor::TypeName(*meta), " into Go value of type v1.TypeMeta",
+        meta->is_array() ? " (cannot decode CBOR array to struct without toarray option)" : ""));
+  }
+  for (const json::Member& member : meta->members()) {
+    if (member.value.is_string() || member.value.is_null()) continue;
+    return CborMetaError(base::StrCat("cbor: cannot unmarshal ", cbor::TypeName(member.value),
+                                      " into Go struct field v1.TypeMeta.", member.name(),
+                                      " of type string"));
+  }
+  return *meta;
+}
+
+base::Result<Body> ReadCbor(json::Arena& arena, std::string_view bytes) {
+  Body body;
+  auto value = cbor::Parse(arena, bytes);
+  if (value.ok() && value->is_object() && (*value)["kind"].is_string() &&
+      (*value)["apiVersion"].is_string()) {
+    body.value = *value;
+    return body;
+  }
+  const json::Value meta = TRY(ReadCborTypeMeta(arena, bytes));
+  if (!value.ok()) body.message_error = value.status().message();
+  body.value = value.ok() ? *value : meta;
+  return body;
+}
+
 // Whether encoding/json takes `name` for the field: besides the case of letters, it takes the
 // Kelvin sign for a k and the long s for an s.
 bool NamesField(std::string_view name, std::string_view field) {
@@ -101,6 +139,8 @@ base::Result<Body> ReadBody(json::Arena& arena, const api::catalog::Catalog& cat
       return ReadYaml(arena, bytes);
     case MediaType::kProtobuf:
       return ReadProtobuf(arena, catalog, bytes, expected);
+    case MediaType::kCbor:
+      return ReadCbor(arena, bytes);
     default:
       return ReadJson(arena, bytes);
   }

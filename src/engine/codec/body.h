@@ -22,11 +22,11 @@ struct Body {
   bool repeats_keys = false;  // `value` has all members of repeated keys (json/duplicates.h)
   // Untyped content cannot hold one of the numbers; of a type, only the field matters.
   std::string range_error;
-  // A protobuf message that does not fit its kind.
+  // A protobuf message that does not fit its kind, or CBOR that says what no object may.
   std::string message_error;
 };
 
-// Reads JSON, or YAML or protobuf turned into JSON. `expected` is the kind that an endpoint takes;
+// Reads JSON, or YAML, protobuf or CBOR turned into JSON. `expected` is the kind that an endpoint takes;
 // protobuf that names no kind is taken for it. Errors have Kubernetes' texts.
 base::Result<Body> ReadBody(json::Arena& arena, const api::catalog::Catalog& catalog,
                             std::string_view bytes, MediaType type,

@@ -11,6 +11,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/body.h"
+#include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/kind_schema.h"
 #include "json/duplicates.h"
@@ -319,6 +320,21 @@ base::Result<json::Value> WithoutDuplicates(Operation& op, const GroupVersionKin
 
 namespace {
 
+// CBOR of a built-in kind, without the fields that the kind does not have: the first of them is
+// reported by its place.
+base::Result<json::Value> FitCbor(Operation& op, const GroupVersionKind& kind, json::Value object,
+                                  std::vector<std::string>& strict_errors) {
+  bool custom = false;
+  const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
+  if (schema == nullptr) return object;
+  const CborFaults faults = CheckCborTypes(*schema, object);
+  if (!faults.type_error.empty()) return base::BadRequest(faults.type_error);
+  if (!faults.unknown_field) return object;
+  strict_errors.push_back(base::StrCat("cbor: found unknown field at map element index ",
+                                       std::to_string(*faults.unknown_field)));
+  return api::schema::Decode(op.arena, *schema, object);
+}
+
 // A body whose kind has been checked, by the kind's types. Errors are without the text around them.
 base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& kind,
                                         std::string_view bytes, MediaType type, const Body& body,
@@ -328,7 +344,13 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   json::Value object = body.value;
   if (body.repeats_keys) object = TRY(WithoutDuplicates(op, kind, object, strict_errors));
   if (!object.is_object()) object = json::MakeObject(op.arena, {});
-  if (!IsCustomKind(op, kind)) object = WithTypeMeta(op.arena, object, kind);
+  const bool custom = IsCustomKind(op, kind);
+  if (type == MediaType::kCbor) {
+    // Unknown fields of custom resources are not reported.
+    if (custom) validation = FieldValidation::kIgnore;
+    if (!custom) object = TRY(FitCbor(op, kind, object, strict_errors));
+  }
+  if (!custom) object = WithTypeMeta(op.arena, object, kind);
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
   object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
@@ -365,6 +387,7 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
   };
   if (IsCustomKind(op, kind)) {
     if (!body->range_error.empty()) return failed(body->range_error);
+    if (!body->message_error.empty()) return failed(body->message_error);
     const json::Value object = Untyped(op.arena, *body);
     TRY(CheckCustomKind(kind, object, bytes, validation));
     if (object["kind"].AsString() != kind.kind) {

@@ -7,6 +7,6 @@
 
 namespace portcullis::engine {
 
-enum class MediaType : std::uint8_t { kJson, kYaml, kProtobuf };
+enum class MediaType : std::uint8_t { kJson, kYaml, kProtobuf, kCbor };
 
 }  // namespace portcullis::engine

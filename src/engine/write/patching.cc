@@ -19,6 +19,7 @@
 #include "api/schema/decode.h"
 #include "api/schema/from_unstructured.h"
 #include "base/strings.h"
+#include "cbor/reader.h"
 #include "engine/codec/body.h"
 #include "engine/codec/codec.h"
 #include "engine/write/system_fields.h"
@@ -452,8 +453,20 @@ base::Status CheckScaleManagers(json::Value live) {
                    kNoScale)};
 }
 
+base::Result<json::Value> AppliedCbor(Operation& op, std::string_view body) {
+  const auto parsed = cbor::Parse(op.arena, body);
+  std::string wrong(parsed.status().message());
+  if (parsed.ok() && !parsed->is_object() && !parsed->is_null()) {
+    wrong = base::StrCat("cbor: cannot unmarshal ", cbor::TypeName(*parsed),
+                         " into Go value of type map[string]interface {}");
+  }
+  if (!wrong.empty()) return base::BadRequest(base::StrCat("error decoding YAML: ", wrong));
+  return *parsed;
+}
+
 base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
   if (!input.applied.is_null()) return input.applied;
+  if (input.type == MediaType::kCbor) return AppliedCbor(op, input.body);
   auto parsed = json::ParseYaml(op.arena, input.body);
   if (!parsed.ok()) {
     return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
@@ -477,7 +490,8 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
   const json::Value config = TRY(AppliedObject(op, input));
   TRY(CheckAppliedKind(target, config));
   std::string yaml_error;
-  if (input.applied.is_null() && options.validation != FieldValidation::kIgnore) {
+  const bool is_yaml = input.applied.is_null() && input.type != MediaType::kCbor;
+  if (is_yaml && options.validation != FieldValidation::kIgnore) {
     yaml_error = StrictYamlError(op.arena, input.body);
   }
   const bool strict = options.validation == FieldValidation::kStrict;
