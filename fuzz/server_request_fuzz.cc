@@ -17,15 +17,15 @@ namespace server = portcullis::server;
 
 namespace {
 
-void Negotiate(std::string_view header) {
+void Negotiate(std::string_view header, bool cbor) {
   using server::Offers;
   for (const auto offers : {Offers::kObjectOnly, Offers::kMetadata, Offers::kTableAndMetadata,
                             Offers::kCustomResource, Offers::kAggregatedDiscovery}) {
-    const auto accepted = server::NegotiateOutput(header, header, header, offers);
+    const auto accepted = server::NegotiateOutput(header, header, header, offers, cbor);
     if (accepted.ok() && accepted->ContentType().empty()) std::abort();
   }
-  (void)server::NegotiateInput(header);
-  (void)server::CheckAcceptedTypes(header, server::kOutputTypes);
+  (void)server::NegotiateInput(header, cbor);
+  (void)server::CheckAcceptedTypes(header, server::OutputTypes(cbor));
   (void)server::CheckContentType(header, header);
   (void)portcullis::audit::SourceIps(header, header, header);
   (void)portcullis::audit::AuditId(header);
@@ -47,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& [name, value] : info.query.pairs()) {
     if (!info.query.Has(name) || info.query.All(name).empty()) std::abort();
   }
-  for (std::size_t i = 2; i < lines.size() && i < 10; ++i) Negotiate(lines[i]);
+  for (std::size_t i = 2; i < lines.size() && i < 10; ++i) {
+    for (const bool cbor : {false, true}) Negotiate(lines[i], cbor);
+  }
   return 0;
 }

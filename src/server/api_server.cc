@@ -474,6 +474,7 @@ class Server final : public ApiServer {
     engine_ = TRY(engine::Engine::Create(std::move(engine)));
     static_cast<engine::World&>(env_) = engine_->world();
     env_.ending = &ending_;
+    env_.cbor = env_.release->GateEnabled("CBORServingAndStorage");
     env_.begins_may_wait = env_.authorizer_may_wait || AuditMayWait();
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
       base::LogInfo(engine_->chain().LoadedLine(phase));

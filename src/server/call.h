@@ -67,6 +67,7 @@ struct Call : engine::Operation {
   std::optional<audit::Event> audit;
   std::string audit_id;
   bool is_authorized = false;
+  bool takes_cbor = false;           // its endpoint reads and writes CBOR, errors included
   base::Status freshness;            // why the store has not caught up with other servers
   bool on_io_thread = false;         // runs where nothing may wait
   std::unique_ptr<CallTrace> trace;  // null: the call is not traced

@@ -42,6 +42,7 @@ struct Environment : engine::World {
   authz::LastModes* impersonation_modes = nullptr;  // null: ConstrainedImpersonation is off
   const audit::Policy* audit_policy = nullptr;      // null: nothing is audited
   audit::Sink* audit_sink = nullptr;
+  bool cbor = false;  // CBORServingAndStorage: resources are read and written in CBOR, too
   // Whether a request may have to wait before its verb: for an authorizer or an audit sink.
   bool begins_may_wait = false;
   store::EtcdStore* etcd = nullptr;  // the store, if other servers write to it, too; else null

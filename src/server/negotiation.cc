@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "engine/codec/cbor.h"
 #include "engine/codec/protobuf.h"
 #include "golang/strconv.h"
 
@@ -94,7 +95,10 @@ struct Type {
 };
 constexpr Type kTypes[] = {{MediaType::kJson, "json"},
                            {MediaType::kYaml, "yaml"},
-                           {MediaType::kProtobuf, "vnd.kubernetes.protobuf"}};
+                           {MediaType::kProtobuf, "vnd.kubernetes.protobuf"},
+                           {MediaType::kCbor, "cbor"}};
+
+bool IsOffered(const Type& type, bool cbor) { return cbor || type.type != MediaType::kCbor; }
 
 bool Names(const Clause& clause, const Type& type) {
   const bool any = clause.type == "*" && clause.subtype == "*";
@@ -124,7 +128,8 @@ bool AcceptForm(std::string_view kind, std::string_view group, std::string_view 
   if (group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return false;
   if (kind == "Table") {
     accepted.form = Form::kTable;
-    return offers != Offers::kMetadata && accepted.type != MediaType::kProtobuf;
+    return offers != Offers::kMetadata && accepted.type != MediaType::kProtobuf &&
+           accepted.type != MediaType::kCbor;
   }
   accepted.form = kind == "PartialObjectMetadata" ? Form::kPartialObject : Form::kPartialObjectList;
   return kind == "PartialObjectMetadata" || kind == "PartialObjectMetadataList";
@@ -155,14 +160,14 @@ std::optional<Accepted> Accept(const Clause& clause, MediaType type, Offers offe
   return accepted;
 }
 
-std::optional<Accepted> Negotiate(std::string_view accept, Offers offers) {
+std::optional<Accepted> Negotiate(std::string_view accept, Offers offers, bool cbor) {
   if (accept.empty()) {
     if (!OffersObject(MediaType::kJson, offers)) return std::nullopt;
     return Accepted();
   }
   for (const Clause& clause : ParseAccept(accept)) {
     for (const Type& type : kTypes) {
-      if (!Names(clause, type)) continue;
+      if (!IsOffered(type, cbor) || !Names(clause, type)) continue;
       if (auto accepted = Accept(clause, type.type, offers)) return accepted;
     }
   }
@@ -249,6 +254,8 @@ std::string_view Accepted::ContentType() const {
       return "application/yaml";
     case MediaType::kProtobuf:
       return engine::kProtobufType;
+    case MediaType::kCbor:
+      return engine::kCborType;
     default:
       return "application/json";
   }
@@ -260,15 +267,17 @@ std::string_view Accepted::StreamContentType() const {
       return {};
     case MediaType::kProtobuf:
       return "application/vnd.kubernetes.protobuf;stream=watch";
+    case MediaType::kCbor:
+      return engine::kCborSequenceType;
     default:
       return "application/json";
   }
 }
 
 base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view pretty,
-                                       std::string_view user_agent, Offers offers) {
-  auto accepted = Negotiate(accept, offers);
-  if (!accepted) return NotAcceptable(kOutputTypes);
+                                       std::string_view user_agent, Offers offers, bool cbor) {
+  auto accepted = Negotiate(accept, offers, cbor);
+  if (!accepted) return NotAcceptable(OutputTypes(cbor));
   accepted->pretty |= WantsPretty(pretty, user_agent);
   return *std::move(accepted);
 }
@@ -299,7 +308,8 @@ std::optional<Accepted> AcceptPage(const Clause& clause, MediaType type, bool te
 }  // namespace
 
 base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::string_view pretty,
-                                              std::string_view user_agent, std::string_view kind) {
+                                              std::string_view user_agent, std::string_view kind,
+                                              bool cbor) {
   if (base::Trim(accept).empty()) {
     Accepted text;
     text.form_version.clear();
@@ -307,7 +317,8 @@ base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::stri
   }
   for (const Clause& clause : ParseAccept(accept)) {
     for (const Type& type : kTypes) {
-      if (type.type == MediaType::kProtobuf || !Names(clause, type)) continue;
+      if (type.type == MediaType::kProtobuf || !IsOffered(type, cbor)) continue;
+      if (!Names(clause, type)) continue;
       if (auto accepted = AcceptPage(clause, type.type, false, kind)) {
         accepted->pretty |= WantsPretty(pretty, user_agent);
         return *std::move(accepted);
@@ -320,7 +331,8 @@ base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::stri
     if (auto accepted = AcceptPage(clause, MediaType::kJson, true, kind))
       return *std::move(accepted);
   }
-  return NotAcceptable("application/json, application/yaml, text/plain");
+  return NotAcceptable(cbor ? "application/json, application/yaml, text/plain, application/cbor"
+                            : "application/json, application/yaml, text/plain");
 }
 
 base::Status NotAcceptable(std::string_view types) {
@@ -341,16 +353,29 @@ base::Status CheckContentType(std::string_view content_type, std::string_view co
                       base::StatusDetails{});
 }
 
-base::Result<MediaType> NegotiateInput(std::string_view content_type) {
+std::string_view OutputTypes(bool cbor) {
+  return cbor ? "application/json, application/yaml, application/vnd.kubernetes.protobuf, "
+                "application/cbor"
+              : "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+}
+
+std::string_view StreamTypes(bool cbor) {
+  return cbor ? "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch, "
+                "application/cbor-seq"
+              : "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+}
+
+base::Result<MediaType> NegotiateInput(std::string_view content_type, bool cbor) {
   const std::string type =
       HasSoundParameters(content_type) ? BareMediaType(content_type) : std::string("unknown");
   if (type.empty() || type == "application/json") return MediaType::kJson;
   if (type == "application/yaml") return MediaType::kYaml;
   if (type == "application/vnd.kubernetes.protobuf") return MediaType::kProtobuf;
+  if (cbor && type == engine::kCborType) return MediaType::kCbor;
   return base::Status(base::Reason::kUnsupportedMediaType,
-                      "the body of the request was in an unknown format - accepted media types "
-                      "include: application/json, application/yaml, "
-                      "application/vnd.kubernetes.protobuf");
+                      base::StrCat("the body of the request was in an unknown format - accepted "
+                                   "media types include: ",
+                                   OutputTypes(cbor)));
 }
 
 std::string BareMediaType(std::string_view header) {

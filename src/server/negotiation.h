@@ -37,14 +37,16 @@ enum class Offers : std::uint8_t {
 };
 
 // Fails with NotAcceptable. An empty header accepts everything. `user_agent` and `pretty` decide
-// about indentation as kube-apiserver does.
+// about indentation as kube-apiserver does. `cbor`: the endpoint writes CBOR, too.
 base::Result<Accepted> NegotiateOutput(std::string_view accept, std::string_view pretty,
-                                       std::string_view user_agent, Offers offers);
+                                       std::string_view user_agent, Offers offers,
+                                       bool cbor = false);
 
 // The same for /statusz and /flagz, which show text, then `form_version` is empty, or an object of
 // config.k8s.io of this kind. No header at all means text.
 base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::string_view pretty,
-                                              std::string_view user_agent, std::string_view kind);
+                                              std::string_view user_agent, std::string_view kind,
+                                              bool cbor = false);
 
 // What NegotiateOutput() fails with; `types` are the accepted ones.
 base::Status NotAcceptable(std::string_view types);
@@ -56,13 +58,11 @@ base::Status CheckAcceptedTypes(std::string_view accept, std::string_view produc
 base::Status CheckContentType(std::string_view content_type, std::string_view consumed);
 
 // The types that answers may have, as errors list them, and those of watches.
-inline constexpr std::string_view kOutputTypes =
-    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-inline constexpr std::string_view kStreamTypes =
-    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+std::string_view OutputTypes(bool cbor);
+std::string_view StreamTypes(bool cbor);
 
 // Of a request body. An empty Content-Type is JSON. Fails with UnsupportedMediaType.
-base::Result<MediaType> NegotiateInput(std::string_view content_type);
+base::Result<MediaType> NegotiateInput(std::string_view content_type, bool cbor = false);
 
 // The media type without parameters, in lower case: "Application/JSON; charset=x" ->
 // "application/json".

@@ -3,6 +3,7 @@
 #include "server/reply.h"
 
 #include "api/api_status.h"
+#include "engine/codec/cbor.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -37,8 +38,9 @@ json::Value WithForeignParts(Call& call, json::Value status) {
 // An error is written as its client accepts it, whatever the endpoint offers; in JSON if it accepts
 // nothing that the server writes.
 Reply StatusReply(Call& call, int http_status, json::Value status) {
-  auto accepted = NegotiateOutput(call.headers().Get("Accept"), call.info.query.Get("pretty"),
-                                  call.headers().Get("User-Agent"), Offers::kObjectOnly);
+  auto accepted =
+      NegotiateOutput(call.headers().Get("Accept"), call.info.query.Get("pretty"),
+                      call.headers().Get("User-Agent"), Offers::kObjectOnly, call.takes_cbor);
   if (accepted.ok()) {
     call.accepted = *std::move(accepted);
     return ValueReply(call, http_status, status);
@@ -79,6 +81,10 @@ Reply ValueReply(Call& call, int http_status, json::Value value) {
   reply.status = http_status;
   reply.content_type = call.accepted.ContentType();
   if (call.accepted.type != MediaType::kJson) reply.value = value;
+  if (call.accepted.type == MediaType::kCbor) {
+    engine::WriteCborDocument(*call.catalog, value, reply.body);
+    return reply;
+  }
   if (call.accepted.type != MediaType::kProtobuf) {
     reply.body = Encode(call, value);
     return reply;

@@ -147,7 +147,7 @@ base::Status CheckDeleteOptionsKind(const engine::TypeMeta& meta) {
 
 // The body of a DELETE, by its type.
 base::Result<json::Value> DecodeDeleteOptions(Call& call) {
-  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  const MediaType type = TRY(NegotiateInput(call.headers().Get("Content-Type"), call.takes_cbor));
   const auto body =
       engine::ReadBody(call.arena, *call.catalog, call.body, type, {"", "v1", "DeleteOptions"});
   if (!body.ok()) return base::BadRequest(body.status().message());

@@ -92,22 +92,27 @@ bool TimedOut(const Call& call) {
 // What the route of a built-in resource produces.
 std::string TypesOf(const Call& call) {
   const bool streams = call.verb == engine::Verb::kList || call.verb == engine::Verb::kWatch;
-  return base::StrCat(GetsLog(call) ? "text/plain, " : "", kOutputTypes, streams ? ", " : "",
-                      streams ? kStreamTypes : "");
+  const bool cbor = call.env.cbor;
+  return base::StrCat(GetsLog(call) ? "text/plain, " : "", OutputTypes(cbor), streams ? ", " : "",
+                      streams ? StreamTypes(cbor) : "");
 }
 
-constexpr std::string_view kPatchTypes =
-    "application/json-patch+json, application/merge-patch+json, "
-    "application/strategic-merge-patch+json, application/apply-patch+yaml";
+std::string_view PatchTypes(bool cbor) {
+  return cbor ? "application/json-patch+json, application/merge-patch+json, "
+                "application/strategic-merge-patch+json, application/apply-patch+yaml, "
+                "application/apply-patch+cbor"
+              : "application/json-patch+json, application/merge-patch+json, "
+                "application/strategic-merge-patch+json, application/apply-patch+yaml";
+}
 
 // What go-restful checks, which serves the built-in resources.
 base::Status CheckMediaTypes(const Call& call) {
   if (call.resource->custom || call.verb == engine::Verb::kConnect) return base::OkStatus();
   if (call.verb == engine::Verb::kPatch) {
-    TRY(CheckContentType(call.headers().Get("Content-Type"), kPatchTypes));
+    TRY(CheckContentType(call.headers().Get("Content-Type"), PatchTypes(call.env.cbor)));
   }
   const std::string_view accept = call.headers().Get("Accept");
-  if (CheckAcceptedTypes(accept, kOutputTypes).ok()) return base::OkStatus();
+  if (CheckAcceptedTypes(accept, OutputTypes(call.env.cbor)).ok()) return base::OkStatus();
   return CheckAcceptedTypes(accept, TypesOf(call));
 }
 
@@ -151,6 +156,7 @@ Destination FindResource(Call& call) {
   call.verb = engine::VerbNamed(route.verb);
   const base::Status acceptable = CheckMediaTypes(call);
   if (!acceptable.ok()) return Answered(ErrorReply(call, acceptable));
+  call.takes_cbor = call.env.cbor;
   // Handlers are wrapped by what warns, so their refusals come with the warning.
   if (!call.resource->deprecation_warning.empty()) {
     call.recorder.Warn(call.resource->deprecation_warning);
@@ -162,8 +168,9 @@ Destination FindResource(Call& call) {
   const Verb verb = FindVerb(call);
   if (verb == nullptr) return Answered(ErrorReply(call, api::MethodNotAllowedStatus()));
 
-  auto accepted = NegotiateOutput(call.headers().Get("Accept"), info.query.Get("pretty"),
-                                  call.headers().Get("User-Agent"), OffersOf(call));
+  auto accepted =
+      NegotiateOutput(call.headers().Get("Accept"), info.query.Get("pretty"),
+                      call.headers().Get("User-Agent"), OffersOf(call), call.takes_cbor);
   if (!accepted.ok()) {
     if (verb != &rest::Connect) return Answered(ErrorReply(call, accepted.status()));
   } else {

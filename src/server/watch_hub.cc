@@ -10,8 +10,11 @@
 #include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/strings.h"
+#include "cbor/writer.h"
+#include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/protobuf.h"
+#include "json/reader.h"
 #include "json/sorted.h"
 #include "json/writer.h"
 #include "server/rest/present.h"
@@ -93,8 +96,22 @@ std::string Line(std::string_view type, std::string_view object) {
   return base::StrCat("{\"type\":\"", type, "\",\"object\":", object, "}\n");
 }
 
+// `schema` is null for objects without byte fields.
+std::string CborEvent(std::string_view type, const api::schema::Schema* schema,
+                      json::Value object) {
+  std::string event(cbor::kSelfDescribed);
+  cbor::WriteHead(cbor::Major::kMap, 2, event);
+  cbor::WriteString("type", event);
+  cbor::WriteString(type, event);
+  cbor::WriteString("object", event);
+  event += cbor::kSelfDescribed;
+  engine::WriteCbor(schema, object, event);
+  return event;
+}
+
 base::Result<std::string> Event(MediaType media, std::string_view type, json::Value object) {
   if (media == MediaType::kJson) return Line(type, json::ToString(object));
+  if (media == MediaType::kCbor) return CborEvent(type, nullptr, object);
   std::string message;
   std::string event;
   TRY(engine::WriteProtobufMessage(object, message));
@@ -110,6 +127,12 @@ base::Result<std::string> ObjectEvent(MediaType media, std::string_view type,
   std::string scratch;
   if (media == MediaType::kJson) {
     return Line(type, TRY(engine::BytesAs(object, resource, scratch)));
+  }
+  if (media == MediaType::kCbor) {
+    json::Arena arena;
+    const json::Value value = TRY(
+        json::Parse(arena, TRY(engine::BytesAs(object, resource, scratch)), {.borrow_text = true}));
+    return CborEvent(type, resource.custom ? nullptr : resource.schema, value);
   }
   const std::string_view message = TRY(engine::ProtobufAs(object, resource, scratch));
   std::string event;

@@ -43,9 +43,11 @@ Reply Refusal(Call& call, const base::Status& status) {
 }
 
 Reply Serve(Call& call, const Page& page) {
+  call.takes_cbor = call.env.cbor;
   const std::string_view accept = call.headers().Get("Accept");
-  auto accepted = NegotiateComponentPage(accept, call.info.query.Get("pretty"),
-                                         call.headers().Get("User-Agent"), page.kind);
+  auto accepted =
+      NegotiateComponentPage(accept, call.info.query.Get("pretty"),
+                             call.headers().Get("User-Agent"), page.kind, call.env.cbor);
   if (!accepted.ok()) return Refusal(call, accepted.status());
   if (accepted->form_version.empty()) {
     Reply reply;

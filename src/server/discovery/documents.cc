@@ -136,11 +136,18 @@ std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>&
   if (by_method && call.info.method != "GET")
     return ErrorReply(call, api::MethodNotAllowedStatus());
   if (by_method) {
-    const base::Status accepted = CheckAcceptedTypes(call.headers().Get("Accept"), kOutputTypes);
+    const base::Status accepted =
+        CheckAcceptedTypes(call.headers().Get("Accept"), OutputTypes(call.takes_cbor));
     if (!accepted.ok()) return ErrorReply(call, accepted);
   }
   if (!negotiated.ok()) return ErrorReply(call, negotiated);
   return std::nullopt;
+}
+
+// Whether the document is that of a version of built-in resources: it is served in what they are.
+bool IsOfBuiltInVersion(const Call& call, const std::vector<std::string>& parts) {
+  if (parts[0] == "api") return parts.size() == 2;
+  return parts.size() == 3 && ServesBuiltIn(*call.catalog, parts[1]);
 }
 
 // Schemas of custom resources, from their stored definitions.
@@ -185,9 +192,10 @@ base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
 Reply Documents::ServeDiscovery(Call& call) {
   const auto parts = Parts(call.info.path);
   const std::string_view accept = call.headers().Get("Accept");
+  call.takes_cbor = call.env.cbor && IsOfBuiltInVersion(call, parts);
   const auto negotiate = [&](Offers offers) {
     return NegotiateOutput(accept, call.info.query.Get("pretty"), call.headers().Get("User-Agent"),
-                           offers);
+                           offers, call.takes_cbor);
   };
   auto accepted = negotiate(Offers::kAggregatedDiscovery);
   const bool aggregated = parts.size() == 1 && accepted.ok();

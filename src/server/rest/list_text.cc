@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cbor/writer.h"
+#include "engine/codec/cbor.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
@@ -24,17 +26,38 @@ json::WriteOptions Indented() {
 }  // namespace
 
 ListText::ListText(json::Value frame, const Accepted& accepted,
-                   std::vector<store::ObjectPtr> objects, Item item)
-    : style_(accepted.type == MediaType::kYaml ? Style::kYaml
-             : accepted.pretty                 ? Style::kIndented
-                                               : Style::kPlain),
+                   std::vector<store::ObjectPtr> objects, Item item,
+                   const api::schema::Schema* schema)
+    : style_(StyleOf(accepted)),
       objects_(std::move(objects)),
-      item_(std::move(item)) {
+      item_(std::move(item)),
+      schema_(schema) {
   SplitFrame(frame);
+}
+
+ListText::Style ListText::StyleOf(const Accepted& accepted) {
+  if (accepted.type == MediaType::kYaml) return Style::kYaml;
+  if (accepted.type == MediaType::kCbor) return Style::kCbor;
+  return accepted.pretty ? Style::kIndented : Style::kPlain;
+}
+
+// The length of an array stands before it, and members have no order: the items come last.
+void ListText::SplitCborFrame(json::Value frame, std::string_view items) {
+  frame_ = cbor::kSelfDescribed;
+  if (objects_.empty()) return cbor::Write(frame, frame_);
+  cbor::WriteHead(cbor::Major::kMap, frame.size(), frame_);
+  for (const json::Member& member : frame.members()) {
+    if (member.name() == items) continue;
+    cbor::WriteString(member.name(), frame_);
+    cbor::Write(member.value, frame_);
+  }
+  cbor::WriteString(items, frame_);
+  cbor::WriteHead(cbor::Major::kArray, objects_.size(), frame_);
 }
 
 void ListText::SplitFrame(json::Value frame) {
   const std::string_view items = frame.Has("rows") ? "rows" : "items";
+  if (style_ == Style::kCbor) return SplitCborFrame(frame, items);
   if (style_ == Style::kYaml) {
     frame_ = json::ToYaml(frame);
     if (objects_.empty()) return;
@@ -62,7 +85,8 @@ base::Result<bool> ListText::Append(std::string& out) {
   if (next_ == 0) out += frame_;
   while (next_ < objects_.size() && !piece.is_full()) {
     piece.MakeRoom(objects_.size() - next_);
-    if (next_ != 0 && style_ != Style::kYaml) out += ',';
+    const bool has_commas = style_ == Style::kPlain || style_ == Style::kIndented;
+    if (next_ != 0 && has_commas) out += ',';
     if (style_ == Style::kIndented) out += "\n    ";
     TRY(AppendItem(objects_[next_], out));
     objects_[next_++] = nullptr;
@@ -78,6 +102,10 @@ base::Status ListText::AppendItem(const store::ObjectPtr& object, std::string& o
   std::string line;
   TRY(item_(arena, object, line));
   const json::Value value = TRY(json::Parse(arena, line));
+  if (style_ == Style::kCbor) {
+    engine::WriteCbor(schema_, value, out);
+    return base::OkStatus();
+  }
   if (style_ == Style::kYaml) {
     json::WriteYaml(json::MakeArray(arena, {value}), out);
     return base::OkStatus();

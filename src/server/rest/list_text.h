@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
 #include "server/call.h"
@@ -22,17 +23,20 @@ class ListText final : public TextSource {
                                           std::string& out)>;
 
   // `frame` is the list with an empty array for its `rows` or `items`, which these go into. The text
-  // is what `accepted` asks for: JSON, indented or not, or YAML.
+  // is what `accepted` asks for: JSON, indented or not, YAML, or CBOR, which may need the objects'
+  // `schema` (engine/codec/cbor.h).
   ListText(json::Value frame, const Accepted& accepted, std::vector<store::ObjectPtr> objects,
-           Item item);
+           Item item, const api::schema::Schema* schema = nullptr);
 
   // Pieces of about 1 MB.
   base::Result<bool> Append(std::string& out) override;
 
  private:
-  enum class Style { kPlain, kIndented, kYaml };
+  enum class Style { kPlain, kIndented, kYaml, kCbor };
 
+  static Style StyleOf(const Accepted& accepted);
   void SplitFrame(json::Value frame);
+  void SplitCborFrame(json::Value frame, std::string_view items);
   base::Status AppendItem(const store::ObjectPtr& object, std::string& out);
 
   const Style style_;
@@ -40,6 +44,7 @@ class ListText final : public TextSource {
   std::string end_;    // what follows them
   std::vector<store::ObjectPtr> objects_;
   const Item item_;
+  const api::schema::Schema* const schema_;
   std::size_t next_ = 0;
 };
 

@@ -240,7 +240,8 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
     return base::OkStatus();
   };
   return SourceReply(call,
-                     std::make_unique<ListText>(frame, call.accepted, std::move(objects), item));
+                     std::make_unique<ListText>(frame, call.accepted, std::move(objects), item,
+                                                resource.custom ? nullptr : resource.schema));
 }
 
 // Each is read by itself, so that a large list is never whole in memory.

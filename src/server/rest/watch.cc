@@ -43,7 +43,7 @@ VerbResult Watch(Call& call) {
   }
   const std::string& version = options.resource_version;
   std::int64_t after = version.empty() ? 0 : TRY(ReadRevision(version));
-  if (call.accepted.StreamContentType().empty()) return NotAcceptable(kStreamTypes);
+  if (call.accepted.StreamContentType().empty()) return NotAcceptable(StreamTypes(call.takes_cbor));
   session->exchange = call.exchange;
   session->catalog = call.catalog;
   session->resource = call.resource;

@@ -17,11 +17,14 @@
 namespace portcullis::server::rest {
 namespace {
 
+constexpr std::string_view kApplyCbor = "application/apply-patch+cbor";
+
 base::Result<engine::PatchType> ReadPatchType(const Call& call, bool strategic) {
   const std::string type = BareMediaType(call.headers().Get("Content-Type"));
   if (type == "application/json-patch+json") return engine::PatchType::kJson;
   if (type == "application/merge-patch+json") return engine::PatchType::kMerge;
   if (type == "application/apply-patch+yaml") return engine::PatchType::kApply;
+  if (type == kApplyCbor && call.takes_cbor) return engine::PatchType::kApply;
   if (type == "application/strategic-merge-patch+json" && strategic) {
     return engine::PatchType::kStrategic;
   }
@@ -30,7 +33,8 @@ base::Result<engine::PatchType> ReadPatchType(const Call& call, bool strategic) 
       base::StrCat("the body of the request was in an unknown format - accepted media types "
                    "include: application/json-patch+json, application/merge-patch+json, ",
                    strategic ? "application/strategic-merge-patch+json, " : "",
-                   "application/apply-patch+yaml"));
+                   "application/apply-patch+yaml", call.takes_cbor ? ", " : "",
+                   call.takes_cbor ? kApplyCbor : ""));
 }
 
 base::Result<engine::Input> ReadPatch(Call& call) {
@@ -38,6 +42,9 @@ base::Result<engine::Input> ReadPatch(Call& call) {
   input.patch = TRY(ReadPatchType(call, engine::PatchTargetOf(call).strategic));
   input.options = TRY(ReadWriteOptions(call, WriteKind::kPatch));
   input.body = call.body;
+  if (BareMediaType(call.headers().Get("Content-Type")) == kApplyCbor) {
+    input.type = MediaType::kCbor;
+  }
   if (call.audit && call.audit->wants_request_object()) {
     const auto patch = json::Parse(call.arena, call.body);
     if (patch.ok()) call.audit->SetRequestPatch(*patch);
@@ -50,7 +57,7 @@ base::Result<engine::Input> ReadInput(Call& call) {
   const bool creates = call.verb == engine::Verb::kCreate;
   engine::Input input;
   input.options = TRY(ReadWriteOptions(call, creates ? WriteKind::kCreate : WriteKind::kUpdate));
-  input.type = TRY(NegotiateInput(call.headers().Get("Content-Type")));
+  input.type = TRY(NegotiateInput(call.headers().Get("Content-Type"), call.takes_cbor));
   input.body = call.body;
   return input;
 }
