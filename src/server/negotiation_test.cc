@@ -76,6 +76,27 @@ TEST(Negotiation, OnlyTheMetadataOfCustomResourcesIsProtobuf) {
   EXPECT_EQ(metadata->form, Form::kPartialObject);
 }
 
+TEST(Negotiation, CborIsTheLastOfTheTypesWhereItIsServed) {
+  const auto negotiate = [](std::string_view accept) {
+    return NegotiateOutput(accept, "", "", Offers::kTableAndMetadata, true);
+  };
+  EXPECT_EQ(negotiate("application/cbor,application/json;q=0.6")->type, MediaType::kCbor);
+  EXPECT_EQ(negotiate("application/cbor;stream=watch")->StreamContentType(),
+            "application/cbor-seq");
+  EXPECT_EQ(negotiate("application/*")->type, MediaType::kJson);
+  EXPECT_EQ(negotiate("application/cbor;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")->form,
+            Form::kPartialObject);
+  for (std::string_view refused :
+       {"application/cbor;as=Table;g=meta.k8s.io;v=v1", "application/cbor-seq"}) {
+    EXPECT_EQ(negotiate(refused).status().message(),
+              "only the following media types are accepted: application/json, application/yaml, "
+              "application/vnd.kubernetes.protobuf, application/cbor")
+        << refused;
+  }
+  EXPECT_EQ(*NegotiateInput("application/cbor", true), MediaType::kCbor);
+  EXPECT_FALSE(NegotiateInput("application/cbor").ok());
+}
+
 TEST(Negotiation, RoutersKnowNoParameters) {
   constexpr std::string_view kText = "application/json, application/yaml";
   for (std::string_view accept : {"", "*/*;q=x", "a, application/yaml;as=Nonsense", " */* "}) {
