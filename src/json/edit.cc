@@ -4,6 +4,11 @@
 
 namespace portcullis::json {
 
+Value WithMemberOf(Arena& arena, Value object, std::string_view name, Value source) {
+  const Value* value = source.Find(name);
+  return value == nullptr ? Without(arena, object, name) : With(arena, object, name, *value);
+}
+
 Value WithMembers(Arena& arena, Value object, Value changes) {
   std::vector<Member> out;
   out.reserve(object.size() + changes.size());

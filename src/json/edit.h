@@ -40,6 +40,9 @@ Value EditMembers(Arena& arena, Value object, Edit&& edit) {
   return changed.empty() ? object : MakeObject(arena, changed);
 }
 
+// The object with its member `name` as `source` has it: without it if that has none.
+Value WithMemberOf(Arena& arena, Value object, std::string_view name, Value source);
+
 // The object with each member of `changes` set, those that are null there removed, in one pass.
 Value WithMembers(Arena& arena, Value object, Value changes);
 

@@ -41,6 +41,16 @@ TEST(EditTest, MembersAreReplacedInOnePass) {
   EXPECT_EQ(ToString(edited), R"({"a":1,"b":"two"})");
 }
 
+TEST(EditTest, MemberIsAsTheSourceHasIt) {
+  Arena arena;
+  const Value object = Read(arena, R"({"a":1,"b":2})");
+  EXPECT_EQ(ToString(WithMemberOf(arena, object, "a", Read(arena, R"({"a":3})"))),
+            R"({"a":3,"b":2})");
+  EXPECT_EQ(ToString(WithMemberOf(arena, object, "a", Read(arena, R"({"a":null})"))),
+            R"({"a":null,"b":2})");
+  EXPECT_EQ(ToString(WithMemberOf(arena, object, "a", Read(arena, R"({"b":3})"))), R"({"b":2})");
+}
+
 TEST(EditTest, MembersAreSetAndRemovedTogether) {
   Arena arena;
   const Value object = Read(arena, R"({"a":1,"b":2,"c":null})");

@@ -4,6 +4,7 @@
 
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/sorted.h"
 #include "registry/apps/workload_checks.h"
 #include "registry/batch/job_spec.h"
@@ -92,26 +93,18 @@ void ValidateJob(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckJob(ctx, object, {}, true, errors);
 }
 
-// `object` with the field as `source` has it, or without it.
-json::Value Take(json::Arena& arena, json::Value object, std::string_view name,
-                 json::Value source) {
-  const json::Value* value = source.Find(name);
-  return value == nullptr ? json::Without(arena, object, name)
-                          : json::With(arena, object, name, *value);
-}
-
 // The old template with what decides where the pods of the new one run.
 json::Value WithScheduling(json::Arena& arena, json::Value old, json::Value now) {
   json::Value metadata = old["metadata"];
   for (const std::string_view name : {"labels", "annotations"}) {
-    metadata = Take(arena, metadata, name, now["metadata"]);
+    metadata = json::WithMemberOf(arena, metadata, name, now["metadata"]);
   }
   json::Value spec = old["spec"];
   for (const std::string_view name : {"nodeSelector", "tolerations", "schedulingGates"}) {
-    spec = Take(arena, spec, name, now["spec"]);
+    spec = json::WithMemberOf(arena, spec, name, now["spec"]);
   }
   const json::Value affinity =
-      Take(arena, spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
+      json::WithMemberOf(arena, spec["affinity"], "nodeAffinity", now["spec"]["affinity"]);
   spec = affinity.empty() && !now["spec"].Has("affinity")
              ? json::Without(arena, spec, "affinity")
              : json::With(arena, spec, "affinity", affinity);
@@ -127,7 +120,8 @@ json::Value WithResources(json::Arena& arena, json::Value spec, json::Value now)
     json::ArrayBuilder containers(arena);
     for (std::size_t i = 0; i < before.size(); ++i) {
       const bool same = before[i]["name"] == after[i]["name"];
-      containers.Add(same ? Take(arena, before[i], "resources", after[i]) : before[i]);
+      containers.Add(same ? json::WithMemberOf(arena, before[i], "resources", after[i])
+                          : before[i]);
     }
     spec = json::With(arena, spec, list, containers.Build());
   }

@@ -4,6 +4,7 @@
 // (Kubernetes docs: Pod Lifecycle).
 
 #include "api/quota/pod_resources.h"
+#include "json/edit.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
 #include "registry/pods/app_armor.h"
@@ -114,21 +115,14 @@ json::Value ReadAffinityKeys(const Context& ctx, json::Value spec, json::Value l
   return spec;
 }
 
-json::Value WithMember(json::Arena& arena, json::Value object, std::string_view name,
-                       json::Value source) {
-  const json::Value* value = source.Find(name);
-  return value == nullptr ? json::Without(arena, object, name)
-                          : json::With(arena, object, name, *value);
-}
-
 // The old containers with the new resources. Containers that were renamed or moved are passed on:
 // validation refuses them.
 json::Value Resized(json::Arena& arena, json::Value containers, json::Value old) {
   json::ArrayBuilder out(arena);
   for (std::size_t i = 0; i < old.size(); ++i) {
     if (!(containers[i]["name"] == old[i]["name"])) return containers;
-    json::Value container = WithMember(arena, old[i], "resources", containers[i]);
-    out.Add(WithMember(arena, container, "resizePolicy", containers[i]));
+    json::Value container = json::WithMemberOf(arena, old[i], "resources", containers[i]);
+    out.Add(json::WithMemberOf(arena, container, "resizePolicy", containers[i]));
   }
   return out.Build();
 }
@@ -141,7 +135,7 @@ bool SameCounts(json::Value spec, json::Value old) {
 // What each of the subresources that change a spec may change of it.
 json::Value OnlyResources(json::Arena& arena, json::Value spec, json::Value old) {
   if (!SameCounts(spec, old)) return spec;
-  json::Value result = WithMember(arena, old, "resources", spec);
+  json::Value result = json::WithMemberOf(arena, old, "resources", spec);
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (old[list].empty()) continue;
     result = json::With(arena, result, list, Resized(arena, spec[list], old[list]));
@@ -174,17 +168,17 @@ class Pods final : public DefaultStrategy {
       const json::Value spec =
           ctx.subresource == "resize"
               ? OnlyResources(arena, object["spec"], old["spec"])
-              : WithMember(arena, old["spec"], "ephemeralContainers", object["spec"]);
+              : json::WithMemberOf(arena, old["spec"], "ephemeralContainers", object["spec"]);
       json::Value metadata = old["metadata"];
       for (const std::string_view name : {"managedFields", "resourceVersion", "uid"}) {
-        metadata = WithMember(arena, metadata, name, object["metadata"]);
+        metadata = json::WithMemberOf(arena, metadata, name, object["metadata"]);
       }
       const json::Value sent = object;
       object = json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
       object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
       // Containers that came or went are left to validation, which quotes the status as it was sent.
       const bool refused = ctx.subresource == "resize" && !SameCounts(spec, old["spec"]);
-      return refused ? WithMember(arena, object, "status", sent) : object;
+      return refused ? json::WithMemberOf(arena, object, "status", sent) : object;
     }
     return DefaultStrategy::PrepareForUpdate(ctx, object, old);
   }

@@ -10,6 +10,7 @@
 #include "api/catalog/catalog.h"
 #include "base/strings.h"
 #include "golang/strings.h"
+#include "json/edit.h"
 #include "json/sorted.h"
 #include "json/value_set.h"
 #include "registry/pods/app_armor.h"
@@ -29,9 +30,7 @@ constexpr std::string_view kMayNotChange =
 json::Value WithImagesOf(json::Arena& arena, json::Value containers, json::Value source) {
   json::ArrayBuilder out(arena);
   for (std::size_t i = 0; i < containers.size(); ++i) {
-    const json::Value* image = source[i].Find("image");
-    out.Add(image == nullptr ? json::Without(arena, containers[i], "image")
-                             : json::With(arena, containers[i], "image", *image));
+    out.Add(json::WithMemberOf(arena, containers[i], "image", source[i]));
   }
   return out.Build();
 }
@@ -44,9 +43,7 @@ json::Value Munged(json::Arena& arena, json::Value spec, json::Value old) {
     }
   }
   for (const std::string_view field : {"activeDeadlineSeconds", "tolerations", "schedulingGates"}) {
-    const json::Value* before = old.Find(field);
-    spec = before == nullptr ? json::Without(arena, spec, field)
-                             : json::With(arena, spec, field, *before);
+    spec = json::WithMemberOf(arena, spec, field, old);
   }
   if (old["terminationGracePeriodSeconds"].AsInt() < 0 &&
       spec["terminationGracePeriodSeconds"].AsInt() == 1) {
@@ -197,9 +194,7 @@ json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value o
         "only additions to spec.nodeSelector are allowed (no mutations or deletions)"));
     break;
   }
-  const json::Value* selector_before = old.Find("nodeSelector");
-  spec = selector_before == nullptr ? json::Without(arena, spec, "nodeSelector")
-                                    : json::With(arena, spec, "nodeSelector", *selector_before);
+  spec = json::WithMemberOf(arena, spec, "nodeSelector", old);
   const json::Value now = spec["affinity"]["nodeAffinity"];
   const json::Value before = old["affinity"]["nodeAffinity"];
   if (now == before) return spec;

@@ -6,6 +6,7 @@
 
 #include "api/named_value.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/sorted.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
@@ -70,9 +71,7 @@ void ValidatePersistentVolumeClaimUpdate(const Context& ctx, json::Value object,
   json::Value before = old["spec"];
   json::Value after = object["spec"];
   const auto take_old = [&](std::string_view field) {
-    const json::Value* value = before.Find(field);
-    after = value == nullptr ? json::Without(ctx.arena, after, field)
-                             : json::With(ctx.arena, after, field, *value);
+    after = json::WithMemberOf(ctx.arena, after, field, before);
   };
   // A claim that has no volume, or no class, may be given one.
   if (const json::Value name = after["volumeName"];
