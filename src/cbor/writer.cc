@@ -104,9 +104,4 @@ void Write(json::Value value, std::string& out) {
   }
 }
 
-void WriteDocument(json::Value value, std::string& out) {
-  out += kSelfDescribed;
-  Write(value, out);
-}
-
 }  // namespace portcullis::cbor

@@ -14,8 +14,6 @@
 
 namespace portcullis::cbor {
 
-// A document with the tag in front that all of Kubernetes' have.
-void WriteDocument(json::Value value, std::string& out);
 // The item alone.
 void Write(json::Value value, std::string& out);
 

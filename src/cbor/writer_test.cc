@@ -54,8 +54,8 @@ TEST(CborWriter, WritesItems) {
 }
 
 TEST(CborWriter, DocumentsAndBytesAreTagged) {
-  std::string out;
-  WriteDocument(json::Value::Int(1), out);
+  std::string out(kSelfDescribed);
+  Write(json::Value::Int(1), out);
   WriteBytes("a", out);
   EXPECT_EQ(base::HexEncode(out), "d9d9f701d64161");
 }
@@ -65,8 +65,8 @@ TEST(CborWriter, WhatIsWrittenReadsBackEqual) {
   const auto value = json::Parse(
       arena, R"({"a":[1,-1,1.5,1.1,65504.5,1e-320,true,null,"\u00e9"],"b":{"c":{}},"":""})");
   ASSERT_TRUE(value.ok());
-  std::string out;
-  WriteDocument(*value, out);
+  std::string out(kSelfDescribed);
+  Write(*value, out);
   const auto again = cbor::Parse(arena, out);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_TRUE(*again == *value);

@@ -26,8 +26,8 @@ void EnableCbor(server::Options& options) { options.feature_gates["CBORServingAn
 
 std::string Encoded(std::string_view text) {
   json::Arena arena;
-  std::string out;
-  cbor::WriteDocument(json::Parse(arena, text).value(), out);
+  std::string out(cbor::kSelfDescribed);
+  cbor::Write(json::Parse(arena, text).value(), out);
   return out;
 }
 
