@@ -42,7 +42,7 @@ base::Result<engine::Input> ReadPatch(Call& call) {
   input.patch = TRY(ReadPatchType(call, engine::PatchTargetOf(call).strategic));
   input.options = TRY(ReadWriteOptions(call, WriteKind::kPatch));
   input.body = call.body;
-  if (BareMediaType(call.headers().Get("Content-Type")) == kApplyCbor) {
+  if (call.takes_cbor && BareMediaType(call.headers().Get("Content-Type")) == kApplyCbor) {
     input.type = MediaType::kCbor;
   }
   if (call.audit && call.audit->wants_request_object()) {
