@@ -329,11 +329,16 @@ def memory_limit(story, server, _):
         assert stored < 2 * limit, f"{story}: {stored} objects of 1 MB stored"
     refused = store(stored)
     assert refused[:2] == (429, "1"), f"{story}: {refused}"
-    # What a refused write has given back may be enough for a watch.
-    while (refused := ask(admin, "GET", path + "?watch=1&timeoutSeconds=1"))[0] == 200:
-        while store(stored)[0] == 201:
+
+    def watch_is_refused():
+        nonlocal stored, refused
+        refused = ask(admin, "GET", path + "?watch=1&timeoutSeconds=1")
+        while refused[0] == 200 and store(stored)[0] == 201:  # what the refused write has given back was enough
             stored += 1
             assert stored < 2 * limit, f"{story}: {stored} objects of 1 MB stored"
+        return refused[0] != 200
+
+    wait_for(story, "a watch is refused", watch_is_refused, 30)
     assert refused[:2] == (503, "1") and b'"reason":"ServiceUnavailable"' in refused[2], f"{story}: {refused}"
     assert ask(admin, "GET", "/livez")[0] == 200
     # Pages of files do not count: the kernel takes those back as it likes.
