@@ -18,15 +18,17 @@ import pathlib
 import re
 import resource
 import shutil
-import socket
 import ssl
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/harness"))
+from ports import free_port  # noqa: E402
 
 
 def timed(command):
@@ -77,12 +79,6 @@ def many(program, count):
     peak, private = (statistics.median(column) for column in zip(*figures))
     print(f"{count} at once: all ready after {took:.2f} s (target 3 s for 100), {peak:.1f} MB resident at most each (target "
           f"25 MB), {private:.1f} MB of it private; exit codes {sorted(codes)}")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def theirs(apiserver, etcd):

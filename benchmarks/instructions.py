@@ -32,7 +32,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT.parent / "tests/harness")]
-from etcd_cluster import Etcd, find_etcd, free_port  # noqa: E402
+from etcd_cluster import Etcd, find_etcd  # noqa: E402
+from ports import free_port  # noqa: E402
 from write_walk import SKIPPED  # noqa: E402
 
 TOKEN = "instructions"

@@ -51,7 +51,8 @@ SKIP = 77
 
 sys.path[:0] = [str(ROOT / "tools/kubectl"), str(ROOT / "tests/harness")]
 import kubectl  # noqa: E402
-from etcd_cluster import Balancer, Etcd, find_etcd, free_port  # noqa: E402
+from etcd_cluster import Balancer, Etcd, find_etcd  # noqa: E402
+from ports import free_port  # noqa: E402
 
 
 def openssl(*args):

@@ -37,9 +37,10 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tests/conformance")]
 from disk import Disk, is_possible as disks_can_fail  # noqa: E402
-from etcd_cluster import Etcd, find_etcd, free_port  # noqa: E402
+from etcd_cluster import Etcd, find_etcd  # noqa: E402
 from history import Event, History, Listing, Operation, check  # noqa: E402
 from links import Links  # noqa: E402
+from ports import free_port  # noqa: E402
 from run import SKIP, Certificates, wait_ready  # noqa: E402
 
 KEYS = 8

@@ -27,6 +27,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "harness"))
+from ports import hold_port  # noqa: E402
+
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE = 30  # seconds for anything; a busy machine is slow
 
@@ -50,12 +53,6 @@ class Wrong(Exception):
     pass
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 class Server:
     """One server on a folder, with a fault or without."""
 
@@ -65,7 +62,8 @@ class Server:
         environment = dict(os.environ)
         if fault is not None:
             environment.update(LD_PRELOAD=arguments.library, FAIL_CALLS=str(self.folder / "calls"), FAIL_CALL=fault)
-        port = free_port()
+        self.held = hold_port()
+        port = self.held.getsockname()[1]
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 [arguments.program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1",
@@ -101,6 +99,7 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+        self.held.close()
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -109,6 +108,7 @@ class Server:
         except subprocess.TimeoutExpired:
             self.kill()
             raise Wrong("hangs while stopping") from None
+        self.held.close()
         if code != 0:
             raise Wrong(f"ended with {code}: {self.log.read_text()[-500:]}")
 

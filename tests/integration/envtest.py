@@ -16,9 +16,9 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -26,13 +26,10 @@ import urllib.request
 
 from story import expect, fail, run
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "harness"))
+from ports import free_port  # noqa: E402
+
 KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class TinyCa:

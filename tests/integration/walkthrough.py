@@ -23,16 +23,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools/kubectl"))
+sys.path[:0] = [str(ROOT / "tools/kubectl"), str(ROOT / "tests/harness")]
 import kubectl  # noqa: E402
+from ports import free_port  # noqa: E402
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 END = "--- end of block ---"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def wait_for(what, condition, process):

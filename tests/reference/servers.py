@@ -5,25 +5,22 @@ the loopback."""
 
 import contextlib
 import pathlib
-import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "harness"))
+from ports import free_port  # noqa: E402
 
 TOKEN = "reference-token"
 FLAGS = ["--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
          "--service-account-issuer=https://kubernetes.default.svc", "--bind-address=127.0.0.1"]
 
 AUDIT_POLICY = '{"kind":"Policy","apiVersion":"audit.k8s.io/v1","omitStages":["RequestReceived"],"rules":[{"level":"Request"}]}'
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def make_credentials(folder):

@@ -66,14 +66,17 @@ struct EtcdServer::Output {
 bool EtcdServer::Available() { return !FindProgram().empty(); }
 
 int EtcdServer::FreePort() {
+  // The socket stays open and does not listen: etcd, which sets SO_REUSEADDR, can listen beside it, and the kernel gives
+  // the port to no other socket that asks for any (ip(7), socket(7)).
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
   bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
   getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
   return ntohs(address.sin_port);
 }
 

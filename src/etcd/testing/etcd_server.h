@@ -38,7 +38,7 @@ class EtcdServer {
   };
 
   static bool Available();
-  static int FreePort();
+  static int FreePort();  // no other socket gets it before the program ends
 
   EtcdServer();
   explicit EtcdServer(Options options);
