@@ -33,10 +33,8 @@ const LintRule kExpressionMayExceedBudget = {
     Severity::kInfo,
     "an expression that may cost too much for objects of 32 KiB",
     "Estimated as kube-apiserver estimates rules of custom resources, for an object whose bytes "
-    "are all in "
-    "the lists that the expression reads. Loops within loops grow with the square of the object: "
-    "who can "
-    "create large ones is refused, or with failurePolicy Ignore gets past the policy.",
+    "are all in the lists that the expression reads. Loops within loops grow with the square of "
+    "the object: a large one is refused, or with failurePolicy Ignore gets past the policy.",
     "Compare with a map or `in` instead of an inner loop, or limit the size of the lists first.",
     &Check};
 
