@@ -36,13 +36,10 @@ base::Result<UpdateSpec> ReplacementBy(Operation& op, const Input& input) {
   return spec;
 }
 
-// Whether an apply of an absent object makes it. The registry of ValidatingAdmissionPolicies lets one of the
-// status do so.
+// Whether an apply of an absent object makes it.
 bool CreatesOnApply(const Operation& op) {
   if (op.subresource == nullptr || CreatesOnUpdate(op)) return true;
-  return op.subresource_name() == "status" &&
-         op.group_resource() ==
-             api::GroupResource{"admissionregistration.k8s.io", "validatingadmissionpolicies"};
+  return op.subresource_name() == "status" && StrategyOf(op).AllowCreateOnApplyStatus();
 }
 
 base::Result<UpdateSpec> PatchBy(Operation& op, const Input& input) {

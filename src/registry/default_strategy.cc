@@ -32,6 +32,7 @@ const Traits& DefaultStrategy::traits() const { return kind_.traits; }
 bool DefaultStrategy::ReturnsDeletedObject() const { return traits().returns_deleted; }
 bool DefaultStrategy::ChecksMetadataLast() const { return traits().metadata_last; }
 bool DefaultStrategy::AllowCreateOnUpdate() const { return traits().created_by_put; }
+bool DefaultStrategy::AllowCreateOnApplyStatus() const { return traits().created_by_apply_status; }
 bool DefaultStrategy::AllowUnconditionalUpdate() const { return !traits().needs_version; }
 
 json::Value DefaultStrategy::WithoutDisabled(const Context& ctx, json::Value object,

@@ -35,7 +35,8 @@ struct Traits {
   bool counts_annotations = false;  // a change of annotations alone is a new generation, too
   bool returns_deleted = false;     // see Strategy::ReturnsDeletedObject
   bool created_by_put = false;      // see Strategy::AllowCreateOnUpdate
-  bool needs_version = false;       // not Strategy::AllowUnconditionalUpdate
+  bool created_by_apply_status = false;  // see Strategy::AllowCreateOnApplyStatus
+  bool needs_version = false;            // not Strategy::AllowUnconditionalUpdate
   StatusKeeps status_keeps = StatusKeeps::kNothing;
   bool free_finalizers = false;  // they need not be qualified names
   bool metadata_last = false;    // see Strategy::ChecksMetadataLast
@@ -73,6 +74,7 @@ class DefaultStrategy : public Strategy {
   std::string_view MetadataChecks(std::string_view subresource) const override;
   bool ReturnsDeletedObject() const override;
   bool AllowCreateOnUpdate() const override;
+  bool AllowCreateOnApplyStatus() const override;
   bool AllowUnconditionalUpdate() const override;
 
  protected:

@@ -140,6 +140,8 @@ class Strategy {
 
   // PUT of an absent object makes it.
   virtual bool AllowCreateOnUpdate() const { return false; }
+  // An apply to the status of an absent object makes it.
+  virtual bool AllowCreateOnApplyStatus() const { return false; }
   // PUT without resourceVersion overwrites whatever is there.
   virtual bool AllowUnconditionalUpdate() const { return true; }
 

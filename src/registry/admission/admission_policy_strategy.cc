@@ -85,7 +85,10 @@ class Policies final : public Configurations {
 
 void AddAdmissionPolicyStrategy(KindTable& table) {
   table.Add(ConfigurationRow<Policies<PolicyKind::kMutating>>("mutatingadmissionpolicies"));
-  table.Add(ConfigurationRow<Policies<PolicyKind::kValidating>>("validatingadmissionpolicies"));
+  Kind validating =
+      ConfigurationRow<Policies<PolicyKind::kValidating>>("validatingadmissionpolicies");
+  validating.traits.created_by_apply_status = true;
+  table.Add(validating);
 }
 
 }  // namespace portcullis::registry
