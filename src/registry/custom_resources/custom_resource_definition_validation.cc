@@ -399,7 +399,8 @@ void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& err
   if (spec["scope"].AsString().empty()) {
     errors.push_back(api::Required(path.Child("scope"), ""));
   } else {
-    CheckOneOfStrings(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors);
+    CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors,
+               GoType::kString);
   }
   const Parts common = CommonParts(spec["versions"]);
   CheckVersions(spec, common, ctx.sent["spec"]["versions"], path, errors);

@@ -330,7 +330,7 @@ class Vocabulary {
     }
     if (const Value map_type = props[kMapType]; !map_type.is_null()) {
       CheckHasType(props, "object", kMapType, path);
-      CheckOneOfStrings(map_type, path.Child(kMapType), {"atomic", "granular"}, errors_);
+      CheckOneOf(map_type, path.Child(kMapType), {"atomic", "granular"}, errors_, GoType::kString);
     }
     const Value list_type = props[kListType];
     const Value keys = props[kMapKeys];
@@ -340,7 +340,8 @@ class Vocabulary {
       } else {
         CheckHasType(props, "array", kListType, path);
       }
-      CheckOneOfStrings(list_type, path.Child(kListType), {"atomic", "set", "map"}, errors_);
+      CheckOneOf(list_type, path.Child(kListType), {"atomic", "set", "map"}, errors_,
+                 GoType::kString);
     }
     if (!keys.empty() && list_type.AsString() != "map") {
       const FieldPath at = path.Child(kListType);

@@ -33,7 +33,7 @@ void ValidateIngressClass(const Context&, json::Value object, FieldErrors& error
     errors.push_back(api::Required(at.Child("scope"), ""));
     return;
   }
-  CheckOneOfStrings(scope, at.Child("scope"), {"Cluster", "Namespace"}, errors);
+  CheckOneOf(scope, at.Child("scope"), {"Cluster", "Namespace"}, errors, GoType::kString);
   const json::Value name_space = parameters["namespace"];
   if (scope.AsString() == "Namespace" && name_space.is_null()) {
     errors.push_back(

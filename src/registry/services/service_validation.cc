@@ -136,10 +136,11 @@ void CheckTrafficPolicies(json::Value spec, bool prefers_same, const FieldPath& 
   }
   if (const json::Value distribution = spec["trafficDistribution"]; !distribution.is_null()) {
     if (prefers_same) {
-      CheckOneOfStrings(distribution, path.Child("trafficDistribution"),
-                        {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors);
+      CheckOneOf(distribution, path.Child("trafficDistribution"),
+                 {"PreferClose", "PreferSameZone", "PreferSameNode"}, errors, GoType::kString);
     } else {
-      CheckOneOfStrings(distribution, path.Child("trafficDistribution"), {"PreferClose"}, errors);
+      CheckOneOf(distribution, path.Child("trafficDistribution"), {"PreferClose"}, errors,
+                 GoType::kString);
     }
   }
 }

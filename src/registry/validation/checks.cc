@@ -38,16 +38,11 @@ bool RequireField(json::Value parent, std::string_view name, const FieldPath& pa
 }
 
 bool CheckOneOf(json::Value value, const FieldPath& path,
-                std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
-  if (std::find(allowed.begin(), allowed.end(), value.AsString()) != allowed.end()) return true;
-  errors.push_back(api::NotSupported(path, api::NamedValue(value.AsString()), allowed));
-  return false;
-}
-
-bool CheckOneOfStrings(json::Value value, const FieldPath& path,
-                       std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
-  if (std::find(allowed.begin(), allowed.end(), value.AsString()) != allowed.end()) return true;
-  errors.push_back(api::NotSupported(path, value.AsString(), allowed));
+                std::initializer_list<std::string_view> allowed, FieldErrors& errors, GoType type) {
+  const std::string_view text = value.AsString();
+  if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return true;
+  errors.push_back(api::NotSupported(
+      path, type == GoType::kNamed ? api::NamedValue(text) : api::BadValue(text), allowed));
   return false;
 }
 

@@ -4,6 +4,7 @@
 // (k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation).
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -28,12 +29,12 @@ void AddInvalid(const FieldPath& path, std::string_view value,
 // Required value if absent or empty ("" or no elements). True if it is there.
 bool RequireField(json::Value parent, std::string_view name, const FieldPath& parent_path,
                   FieldErrors& errors, std::string_view detail = {});
+// The type of a string field in Go, which tells how messages quote its value: see api::NamedValue.
+enum class GoType : std::uint8_t { kNamed, kString };
 // One of `allowed` (in the order the message prints them). An absent value counts as "".
 bool CheckOneOf(json::Value value, const FieldPath& path,
-                std::initializer_list<std::string_view> allowed, FieldErrors& errors);
-// The same of a field that is a string in Go, not of a type of its own: which tells how it is quoted.
-bool CheckOneOfStrings(json::Value value, const FieldPath& path,
-                       std::initializer_list<std::string_view> allowed, FieldErrors& errors);
+                std::initializer_list<std::string_view> allowed, FieldErrors& errors,
+                GoType type = GoType::kNamed);
 // `must be greater than or equal to 0`; nothing if absent.
 void CheckNonNegative(json::Value value, const FieldPath& path, FieldErrors& errors);
 void CheckNonNegative(std::int64_t value, const FieldPath& path, FieldErrors& errors);
