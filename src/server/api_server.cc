@@ -11,12 +11,6 @@
 
 #include "admission/chain.h"
 #include "api/api_status.h"
-#include "audit/policy.h"
-#include "audit/recording.h"
-#include "audit/sink.h"
-#include "authn/methods.h"
-#include "authn/request_header.h"
-#include "authn/service_account.h"
 #include "authz/authorizer.h"
 #include "authz/impersonation.h"
 #include "base/log.h"
@@ -49,22 +43,21 @@
 #include "registry/services/service_network.h"
 #include "release/release.h"
 #include "server/admission_traces.h"
+#include "server/audit_backends.h"
+#include "server/authentication.h"
 #include "server/authorization/authorization.h"
-#include "server/bootstrap_tokens.h"
 #include "server/controller_loops.h"
 #include "server/credentials.h"
 #include "server/data_folder.h"
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
-#include "server/legacy_tokens.h"
 #include "server/memory_budget.h"
 #include "server/own_requests.h"
 #include "server/process_gauges.h"
 #include "server/seats.h"
 #include "server/serving_tls.h"
 #include "server/storage.h"
-#include "server/token_objects.h"
 #include "server/watch_hub.h"
 #include "store/etcd/etcd_store.h"
 #include "store/shrink.h"
@@ -73,8 +66,6 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kMaxBody = 3 * 1024 * 1024;
-constexpr std::string_view kNoAuditPolicy =
-    "No audit policy file provided, no events will be recorded";
 constexpr std::chrono::seconds kReloadEvery{1};  // looking at a few small files costs nothing
 
 // A request takes a multiple of its body while it is carried out; so much of the memory limit may
@@ -174,7 +165,7 @@ class Server final : public ApiServer {
     engine_->Start();
     dispatcher_ = std::make_unique<Dispatcher>(env_);
     self_ = MakeOwnClient(env_, controllers::ServerItself(), Limits::kNone);
-    if (legacy_tokens_) legacy_tokens_->Start(*self_);
+    if (authentication_.legacy_tokens) authentication_.legacy_tokens->Start(*self_);
     addresses_ = controllers::MakeAddressBook(env_, *self_);
     env_.services->set_book(addresses_.get());
     TRY(MakeWhatIsMissing());
@@ -244,12 +235,12 @@ class Server final : public ApiServer {
     if (listener_) listener_->Shutdown(grace);
     if (seats_) seats_->Close();
     dispatcher_.reset();
-    if (legacy_tokens_) legacy_tokens_->Stop();
+    if (authentication_.legacy_tokens) authentication_.legacy_tokens->Stop();
     listener_.reset();  // of which requests may have told until here
     watches_.reset();
     if (engine_) engine_->Stop();
-    if (sink_) sink_->Flush();
-    sink_.reset();  // may still send what it holds: before the I/O threads go
+    if (audit_.sink) audit_.sink->Flush();
+    audit_.sink.reset();  // may still send what it holds: before the I/O threads go
   }
 
   int port() const override { return listener_ ? listener_->port() : 0; }
@@ -273,55 +264,11 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAuthentication() {
-    std::vector<std::unique_ptr<authn::Authenticator>> members;
-    if (!options_.requestheader_client_ca_file.empty()) {
-      authn::RequestHeaderOptions proxies;
-      proxies.authorities_pem = TRY(pki::LoadCertificates(options_.requestheader_client_ca_file));
-      proxies.allowed_names = options_.requestheader_allowed_names;
-      proxies.username_headers = options_.requestheader_username_headers;
-      proxies.uid_headers = options_.requestheader_uid_headers;
-      proxies.group_headers = options_.requestheader_group_headers;
-      proxies.extra_prefixes = options_.requestheader_extra_headers_prefix;
-      members.push_back(TRY(authn::MakeRequestHeader(proxies, clock_)));
-    }
-    members.push_back(authn::MakeClientCertificate());
-    signer_ = TRY(authn::MakeTokenSigner(identity_.credentials.signing_key_pem,
-                                         options_.service_account_issuer, clock_));
-    authn::ServiceAccountTokenOptions accounts;
-    accounts.issuers = options_.service_account_issuers;
-    if (accounts.issuers.empty()) accounts.issuers = {options_.service_account_issuer};
-    accounts.public_keys = identity_.credentials.verifying_keys_pem;
-    accounts.api_audiences = options_.api_audiences;
-    if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
-    const TokenObjects objects(storage_->store(), clock_);
-    accounts.check = [objects](const authn::ServiceAccountClaims& claims) {
-      return objects.Check(claims);
-    };
-    if (options_.service_account_lookup) {
-      legacy_tokens_.emplace(storage_->store(), clock_, metrics_);
-      accounts.legacy_check = [this](const authn::ServiceAccountClaims& claims,
-                                     std::string_view token) {
-        return legacy_tokens_->Check(claims, token);
-      };
-    }
-    authn::TokenAuthenticators tokens;
-    if (!options_.token_auth_file.empty()) {
-      tokens.emplace_back(
-          TRY(authn::LoadTokenFile(options_.token_auth_file, accounts.api_audiences)));
-    }
-    tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
-    tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock_)));
-    if (options_.bootstrap_tokens) {
-      tokens.emplace_back(MakeBootstrapTokens(storage_->store(), accounts.api_audiences, clock_));
-    }
-    members.push_back(authn::MakeBearerToken(tokens));
-    members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
-    if (options_.anonymous_auth) members.push_back(authn::MakeAnonymous());
-    authenticator_ = authn::MakeUnion(std::move(members));
-    token_reviewer_ = authn::MakeTokenReviewer(*authenticator_);
-    env_.authenticator = authenticator_.get();
-    env_.tokens = token_reviewer_.get();
-    env_.signer = signer_.get();
+    authentication_ = TRY(
+        MakeAuthentication(options_, identity_.credentials, storage_->store(), clock_, metrics_));
+    env_.authenticator = authentication_.authenticator.get();
+    env_.tokens = authentication_.reviewer.get();
+    env_.signer = authentication_.signer.get();
     return base::OkStatus();
   }
 
@@ -366,74 +313,11 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAudit() {
-    const bool has_log = !options_.audit_log_path.empty();
-    const bool has_webhook = !options_.audit_webhook_config_file.empty();
-    const bool records = !options_.record.folder.empty();
-    std::vector<std::unique_ptr<audit::Sink>> sinks;
-    const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
-      sinks.push_back(mode == "blocking-strict" ? std::move(sink)
-                                                : audit::MakeForgiving(std::move(sink)));
-    };
-    if (options_.audit_policy_file.empty()) {
-      if (has_log) base::LogWarning(kNoAuditPolicy, {{"backend", "log"}});
-      if (has_webhook) base::LogWarning(kNoAuditPolicy, {{"backend", "webhook"}});
-      if (!records) return base::OkStatus();
-      audit_policy_.emplace(audit::PolicyOfWrites());
-    } else {
-      auto policy = audit::LoadPolicy(options_.audit_policy_file);
-      if (!policy.ok()) return policy.status().Annotate("loading audit policy file");
-      if (!has_log && !has_webhook && !records) {
-        base::LogWarning("--audit-policy-file has no effect without --audit-log-path or --record");
-        return base::OkStatus();
-      }
-      audit_policy_.emplace(std::move(*policy));
-      if (has_log) add(TRY(OpenAuditLog()), options_.audit_log_mode);
-      if (has_webhook) add(TRY(OpenAuditWebhook()), options_.audit_webhook_mode);
-    }
-    if (records) {
-      auto recording = TRY(audit::Recording::Open(options_.record, clock_));
-      add(audit::MakeBatching(std::move(recording), {}), "batch");  // clients do not wait for it
-    }
-    sink_ = sinks.size() == 1 ? std::move(sinks.front()) : audit::MakeTee(std::move(sinks));
-    env_.audit_policy = &*audit_policy_;
-    env_.audit_sink = sink_.get();
+    audit_ = TRY(OpenAuditBackends(options_, clock_, io_, AnswerLimits()));
+    if (audit_.sink == nullptr) return base::OkStatus();
+    env_.audit_policy = &*audit_.policy;
+    env_.audit_sink = audit_.sink.get();
     return base::OkStatus();
-  }
-
-  // Of a webhook that is called for each request, and of standard output, which may be a pipe.
-  bool AuditMayWait() const {
-    if (sink_ == nullptr) return false;
-    const bool calls =
-        !options_.audit_webhook_config_file.empty() && options_.audit_webhook_mode != "batch";
-    return calls || (options_.audit_log_path == "-" && options_.audit_log_mode != "batch");
-  }
-
-  base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog() const {
-    audit::LogFileOptions file;
-    file.path = options_.audit_log_path;
-    file.max_age_days = options_.audit_log_maxage;
-    file.max_backups = options_.audit_log_maxbackup;
-    file.max_size_mb = options_.audit_log_maxsize;
-    file.compress = options_.audit_log_compress;
-    auto sink = TRY(audit::OpenLogFile(file, clock_));
-    if (options_.audit_log_format == "legacy") sink = audit::MakeLegacyFormat(std::move(sink));
-    if (options_.audit_log_mode != "batch") return sink;
-    return audit::MakeBatching(std::move(sink), audit::BatchOptions());
-  }
-
-  base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook() {
-    audit_https_ = net::HttpsClient::Create(io_, AnswerLimits());
-    audit::BatchOptions batch;
-    batch.buffer_size = static_cast<std::size_t>(options_.audit_webhook_batch_buffer_size);
-    batch.max_batch = static_cast<std::size_t>(options_.audit_webhook_batch_max_size);
-    batch.max_wait = options_.audit_webhook_batch_max_wait;
-    audit::WebhookOptions webhook;
-    webhook.kubeconfig = options_.audit_webhook_config_file;
-    webhook.together = options_.audit_webhook_mode == "batch";
-    webhook.max_pending = batch.buffer_size;
-    auto sink = TRY(audit::OpenWebhook(webhook, *audit_https_));
-    if (!webhook.together) return sink;
-    return audit::MakeBatching(std::move(sink), batch);
   }
 
   base::Status BuildEngine(std::unique_ptr<registry::ServiceNetwork> services) {
@@ -475,7 +359,7 @@ class Server final : public ApiServer {
     static_cast<engine::World&>(env_) = engine_->world();
     env_.ending = &ending_;
     env_.cbor = env_.release->GateEnabled("CBORServingAndStorage");
-    env_.begins_may_wait = env_.authorizer_may_wait || AuditMayWait();
+    env_.begins_may_wait = env_.authorizer_may_wait || audit_.may_wait;
     for (admission::Phase phase : {admission::kMutate, admission::kValidate}) {
       base::LogInfo(engine_->chain().LoadedLine(phase));
     }
@@ -556,16 +440,11 @@ class Server final : public ApiServer {
   std::unique_ptr<Storage> storage_;
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Identity identity_;
-  std::unique_ptr<authn::TokenSigner> signer_;
   authz::LastModes impersonation_modes_;
-  std::optional<LegacyTokens> legacy_tokens_;
-  std::unique_ptr<authn::Authenticator> authenticator_;
-  std::unique_ptr<authn::TokenAuthenticator> token_reviewer_;  // of authenticator_
+  Authentication authentication_;
   std::optional<MemoryBudget> memory_;
-  std::optional<audit::Policy> audit_policy_;
-  std::unique_ptr<audit::Sink> sink_;
   net::IoThreads io_{net::IoThreads::DefaultCount()};
-  std::unique_ptr<net::HttpsClient> audit_https_;
+  AuditBackends audit_;
   std::unique_ptr<net::HttpsClient> https_;
   std::unique_ptr<authorization::Authorization> authorization_;
   controllers::NamespaceInitialization initialization_;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/authentication.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "authn/methods.h"
+#include "authn/request_header.h"
+#include "pki/certificates.h"
+#include "server/bootstrap_tokens.h"
+#include "server/token_objects.h"
+
+namespace portcullis::server {
+namespace {
+
+base::Result<std::unique_ptr<authn::Authenticator>> MakeProxies(const Options& options,
+                                                                const base::Clock& clock) {
+  authn::RequestHeaderOptions proxies;
+  proxies.authorities_pem = TRY(pki::LoadCertificates(options.requestheader_client_ca_file));
+  proxies.allowed_names = options.requestheader_allowed_names;
+  proxies.username_headers = options.requestheader_username_headers;
+  proxies.uid_headers = options.requestheader_uid_headers;
+  proxies.group_headers = options.requestheader_group_headers;
+  proxies.extra_prefixes = options.requestheader_extra_headers_prefix;
+  return authn::MakeRequestHeader(proxies, clock);
+}
+
+}  // namespace
+
+base::Result<Authentication> MakeAuthentication(const Options& options,
+                                                const Credentials& credentials,
+                                                const store::Reader& store,
+                                                const base::Clock& clock,
+                                                metrics::Registry& metrics) {
+  Authentication made;
+  std::vector<std::unique_ptr<authn::Authenticator>> members;
+  if (!options.requestheader_client_ca_file.empty()) {
+    members.push_back(TRY(MakeProxies(options, clock)));
+  }
+  members.push_back(authn::MakeClientCertificate());
+  made.signer = TRY(
+      authn::MakeTokenSigner(credentials.signing_key_pem, options.service_account_issuer, clock));
+  authn::ServiceAccountTokenOptions accounts;
+  accounts.issuers = options.service_account_issuers;
+  if (accounts.issuers.empty()) accounts.issuers = {options.service_account_issuer};
+  accounts.public_keys = credentials.verifying_keys_pem;
+  accounts.api_audiences = options.api_audiences;
+  if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
+  accounts.check = [objects = TokenObjects(store, clock)](
+                       const authn::ServiceAccountClaims& claims) { return objects.Check(claims); };
+  if (options.service_account_lookup) {
+    made.legacy_tokens = std::make_unique<LegacyTokens>(store, clock, metrics);
+    accounts.legacy_check = [legacy = made.legacy_tokens.get()](
+                                const authn::ServiceAccountClaims& claims, std::string_view token) {
+      return legacy->Check(claims, token);
+    };
+  }
+  authn::TokenAuthenticators tokens;
+  if (!options.token_auth_file.empty()) {
+    tokens.emplace_back(TRY(authn::LoadTokenFile(options.token_auth_file, accounts.api_audiences)));
+  }
+  tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
+  tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock)));
+  if (options.bootstrap_tokens) {
+    tokens.emplace_back(MakeBootstrapTokens(store, accounts.api_audiences, clock));
+  }
+  members.push_back(authn::MakeBearerToken(tokens));
+  members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
+  if (options.anonymous_auth) members.push_back(authn::MakeAnonymous());
+  made.authenticator = authn::MakeUnion(std::move(members));
+  made.reviewer = authn::MakeTokenReviewer(*made.authenticator);
+  return made;
+}
+
+}  // namespace portcullis::server
