@@ -15,6 +15,7 @@
 #include "offline/cluster.h"
 #include "offline/coverage.h"
 #include "offline/judging.h"
+#include "offline/report/format.h"
 #include "offline/samples.h"
 #include "offline/spot.h"
 #include "offline/suites/reading.h"
@@ -38,16 +39,6 @@ bool NamesOperation(json::Value rules, std::string_view operation) {
     if (Names(rule["operations"], operation)) return true;
   }
   return false;
-}
-
-std::string OneLine(std::string_view text) {
-  std::string out;
-  for (const std::string_view line : base::Split(text, '\n')) {
-    const std::string_view trimmed = base::Trim(line);
-    if (!out.empty() && !trimmed.empty()) out += " ";
-    out += trimmed;
-  }
-  return out;
 }
 
 constexpr std::size_t kMostCandidates = 2000;  // of a round

@@ -39,16 +39,6 @@ std::string Percent(std::size_t reached, std::size_t goals) {
   return base::StrCat(std::to_string(goals == 0 ? 100 : reached * 100 / goals), " %");
 }
 
-std::string OneLine(std::string_view text) {
-  std::string out;
-  for (const std::string_view line : base::Split(text, '\n')) {
-    const std::string_view trimmed = base::Trim(line);
-    if (!out.empty() && !trimmed.empty()) out += " ";
-    out += trimmed;
-  }
-  return out;
-}
-
 // What is not reached of the point, or "".
 std::string_view Missing(const CoveragePoint& point) {
   if (point.reached() == point.goals()) return "";

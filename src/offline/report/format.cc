@@ -44,6 +44,16 @@ std::string NameOf(const Result& result) {
   return text;
 }
 
+std::string OneLine(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : base::Split(text, '\n')) {
+    const std::string_view trimmed = base::Trim(line);
+    if (!out.empty() && !trimmed.empty()) out += " ";
+    out += trimmed;
+  }
+  return out;
+}
+
 std::string SummaryOf(const Report& report) {
   const std::size_t total = report.results.size();
   const std::size_t passed = report.Count(Verdict::kPass);

@@ -29,6 +29,8 @@ const Format* FindFormat(std::string_view name);
 
 // "deployments.apps/web", with its namespace: "deployments.apps/web -n team".
 std::string NameOf(const Result& result);
+// The lines of a text as one, with single spaces between them.
+std::string OneLine(std::string_view text);
 // "7 manifests: 5 allowed, 1 denied, 1 with errors, 2 warnings".
 std::string SummaryOf(const Report& report);
 

@@ -69,16 +69,6 @@ class Table {
     static_cast<void>(result);
   }
 
-  static std::string OneLine(std::string_view text) {
-    std::string out;
-    for (const std::string_view line : base::Split(text, '\n')) {
-      const std::string_view trimmed = base::Trim(line);
-      if (!out.empty() && !trimmed.empty()) out += " ";
-      out += trimmed;
-    }
-    return out;
-  }
-
   const Report& report_;
   const FormatOptions& options_;
   std::string out_;
