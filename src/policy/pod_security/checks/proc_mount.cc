@@ -5,9 +5,8 @@
 #include "policy/pod_security/sentences.h"
 
 namespace portcullis::policy::pod_security {
-namespace {
 
-CheckResult CheckMounts(const PodView& pod) {
+CheckResult CheckProcMounts(const PodView& pod) {
   Names containers;
   Values types;
   VisitContainers(pod.spec, [&](json::Value container) {
@@ -22,11 +21,13 @@ CheckResult CheckMounts(const PodView& pod) {
                            " must not set securityContext.procMount to ", JoinQuoted(types)));
 }
 
-CheckResult CheckMountsUnlessUserNamespace(const PodView& pod) {
-  return HasOwnUserNamespace(pod.spec) ? Allow() : CheckMounts(pod);
+namespace {
+
+CheckResult CheckUnlessUserNamespace(const PodView& pod) {
+  return HasOwnUserNamespace(pod.spec) ? Allow() : CheckProcMounts(pod);
 }
 
-constexpr CheckVersion kVersions[] = {{0, &CheckMounts}, {35, &CheckMountsUnlessUserNamespace}};
+constexpr CheckVersion kVersions[] = {{0, &CheckProcMounts}, {35, &CheckUnlessUserNamespace}};
 
 }  // namespace
 

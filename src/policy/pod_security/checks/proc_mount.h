@@ -9,4 +9,7 @@ namespace portcullis::policy::pod_security {
 
 extern const Check kProcMount;
 
+// User namespace or not.
+CheckResult CheckProcMounts(const PodView& pod);
+
 }  // namespace portcullis::policy::pod_security

@@ -2,28 +2,13 @@
 
 #include "policy/pod_security/checks/proc_mount_restricted.h"
 
-#include "policy/pod_security/sentences.h"
+#include "policy/pod_security/checks/proc_mount.h"
 
 namespace portcullis::policy::pod_security {
 namespace {
 
-CheckResult CheckMounts(const PodView& pod) {
-  Names containers;
-  Values types;
-  VisitContainers(pod.spec, [&](json::Value container) {
-    const json::Value type = container["securityContext"]["procMount"];
-    if (!type.is_string() || type.AsString() == "Default") return;
-    containers.push_back(container["name"].AsString());
-    types.emplace(type.AsString());
-  });
-  if (containers.empty()) return Allow();
-  return Deny("procMount",
-              base::StrCat(ContainersText(containers),
-                           " must not set securityContext.procMount to ", JoinQuoted(types)));
-}
-
 constexpr std::string_view kOverrides[] = {"procMount"};
-constexpr CheckVersion kVersions[] = {{35, &CheckMounts, kOverrides}};
+constexpr CheckVersion kVersions[] = {{35, &CheckProcMounts, kOverrides}};
 
 }  // namespace
 
