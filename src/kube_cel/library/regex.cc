@@ -16,38 +16,33 @@ namespace {
 using cel::EvalContext;
 using cel::Value;
 
-base::Result<std::shared_ptr<const cel::Regex>> Compile(std::string_view pattern) {
-  return cel::Regex::Compile(pattern);
+// What `use` makes of the pattern, which has been compiled with the expression if it is a literal.
+template <typename Use>
+Value WithPattern(EvalContext& context, Value pattern, const Use& use) {
+  if (context.prepared() != nullptr) {
+    return use(*static_cast<const cel::Regex*>(context.prepared()));
+  }
+  const auto made = cel::Regex::Compile(pattern.text());
+  if (!made.ok()) return context.Error("Illegal regex: " + made.status().message());
+  return use(**made);
 }
 
 Value Find(EvalContext& context, std::span<const Value> args) {
-  std::shared_ptr<const cel::Regex> compiled;
-  const auto* regex = static_cast<const cel::Regex*>(context.prepared());
-  if (regex == nullptr) {
-    auto made = Compile(args[1].text());
-    if (!made.ok()) return context.Error("Illegal regex: " + made.status().message());
-    compiled = *std::move(made);
-    regex = compiled.get();
-  }
-  std::string_view match;
-  return Value::String(regex->Find(args[0].text(), match) ? match : "");
+  return WithPattern(context, args[1], [&](const cel::Regex& regex) {
+    std::string_view match;
+    return Value::String(regex.Find(args[0].text(), match) ? match : "");
+  });
 }
 
 Value FindAll(EvalContext& context, std::span<const Value> args) {
-  std::shared_ptr<const cel::Regex> compiled;
-  const auto* regex = static_cast<const cel::Regex*>(context.prepared());
-  if (regex == nullptr) {
-    auto made = Compile(args[1].text());
-    if (!made.ok()) return context.Error("Illegal regex: " + made.status().message());
-    compiled = *std::move(made);
-    regex = compiled.get();
-  }
-  const std::int64_t limit = args.size() > 2 ? args[2].int_value() : -1;
-  std::vector<Value> found;
-  for (const std::string_view match : regex->FindAll(args[0].text(), limit)) {
-    found.push_back(Value::String(match));
-  }
-  return cel::MakeList(context.arena(), found);
+  return WithPattern(context, args[1], [&](const cel::Regex& regex) {
+    const std::int64_t limit = args.size() > 2 ? args[2].int_value() : -1;
+    std::vector<Value> found;
+    for (const std::string_view match : regex.FindAll(args[0].text(), limit)) {
+      found.push_back(Value::String(match));
+    }
+    return cel::MakeList(context.arena(), found);
+  });
 }
 
 // The result is no longer than the text, and has no more elements.
