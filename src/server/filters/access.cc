@@ -75,11 +75,11 @@ Reply Stumbled(const Call& call, std::string_view error) {
   return TextReply(500, std::move(text));
 }
 
-// Only sinks in the mode blocking-strict fail: who cannot be noted is not served.
-void BeginAudit(Call& call, std::optional<Reply>& instead) {
-  if (call.env.audit_policy == nullptr) return;
+// What the audit policy and authorizers look at.
+template <typename Attributes>
+Attributes AttributesOf(const Call& call) {
   const RequestInfo& info = call.info;
-  audit::RequestAttributes attributes;
+  Attributes attributes;
   attributes.user = &call.user;
   attributes.verb = info.verb;
   attributes.resource_request = info.is_resource;
@@ -90,7 +90,15 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   attributes.ns = info.name_space;
   attributes.name = info.name;
   attributes.path = info.path;
-  const audit::Depth depth = call.env.audit_policy->For(attributes);
+  return attributes;
+}
+
+// Only sinks in the mode blocking-strict fail: who cannot be noted is not served.
+void BeginAudit(Call& call, std::optional<Reply>& instead) {
+  if (call.env.audit_policy == nullptr) return;
+  const RequestInfo& info = call.info;
+  const audit::Depth depth =
+      call.env.audit_policy->For(AttributesOf<audit::RequestAttributes>(call));
   if (depth.level == audit::Level::kNone) return;
   const bool is_noted = call.audit.has_value();
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
@@ -125,26 +133,15 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   }
 }
 
-authz::Attributes AttributesOf(const Call& call) {
-  const RequestInfo& info = call.info;
-  authz::Attributes attributes;
-  attributes.user = &call.user;
-  attributes.verb = info.verb;
-  attributes.resource_request = info.is_resource;
-  attributes.group = info.api_group;
-  attributes.version = info.api_version;
-  attributes.resource = info.resource;
-  attributes.subresource = info.subresource;
-  attributes.ns = info.name_space;
-  attributes.name = info.name;
-  attributes.path = info.path;
-  if (!info.selectors.empty()) attributes.selectors = &info.selectors;
+authz::Attributes AuthorizationAttributes(const Call& call) {
+  auto attributes = AttributesOf<authz::Attributes>(call);
+  if (!call.info.selectors.empty()) attributes.selectors = &call.info.selectors;
   return attributes;
 }
 
 base::Status Impersonate(Call& call) {
-  auto other = authz::Impersonate(call.headers(), AttributesOf(call), *call.env.authorizer,
-                                  call.env.impersonation_modes);
+  auto other = authz::Impersonate(call.headers(), AuthorizationAttributes(call),
+                                  *call.env.authorizer, call.env.impersonation_modes);
   if (!other.ok()) return std::move(other).status();
   if (!*other) return base::OkStatus();
   call.user = std::move((*other)->user);
@@ -185,7 +182,7 @@ void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& in
 }
 
 base::Status Authorize(Call& call, std::optional<Reply>& instead) {
-  const authz::Attributes attributes = AttributesOf(call);
+  const authz::Attributes attributes = AuthorizationAttributes(call);
   const authz::Decision decision = call.env.authorizer->Authorize(attributes);
   CountAuthorization(call, decision);
   if (!decision.allowed() && !decision.error.empty()) {
