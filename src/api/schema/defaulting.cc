@@ -21,6 +21,11 @@ using json::Value;
 
 struct Program;
 
+Value MemberOf(Value object, const PathStep& step) {
+  const Value* found = object.Find(step.name, step.hash);
+  return found != nullptr ? *found : Value();
+}
+
 // A statement whose names are resolved.
 struct Step {
   const Statement* statement = nullptr;
@@ -29,10 +34,24 @@ struct Step {
   const base::Clock* clock = nullptr;  // of kTimeAdded, which is no DefaultFunction
   // Nothing is done unless there is a member where the path begins: only the last one of a path is made.
   bool needs_member = false;
+  // It looks at nothing else.
+  bool needs_member_only = false;
 };
 
 struct Program {
   std::vector<Step> steps;
+};
+
+// A value, and what was at its place in an earlier state of the object, which had its defaults; null if
+// there is no such state.
+struct Place {
+  Value value;
+  Value known;
+
+  Value KnownMember(const PathStep& step) const {
+    return known.is_null() ? Value() : MemberOf(known, step);
+  }
+  Value KnownElement(std::size_t index) const { return known.is_null() ? Value() : known[index]; }
 };
 
 // An object while a block's statements run over it. Its members are copied at the first change, not
@@ -43,21 +62,14 @@ class Draft {
 
   Value Find(const PathStep& step) const {
     if ((present_ & BitOf(step.hash)) == 0) return {};
-    if (!changed_) {
-      const Value* found = object_.Find(step.name, step.hash);
-      return found != nullptr ? *found : Value();
-    }
+    if (!changed_) return MemberOf(object_, step);
     const std::size_t at = PositionOf(step);
     return at < members_.size() ? members_[at].value : Value();
   }
 
   Value At(const RulePath& path) const {
     Value value = Find(path.front());
-    for (std::size_t i = 1; i < path.size(); ++i) {
-      const Value* found = value.Find(path[i].name, path[i].hash);
-      if (found == nullptr) return {};
-      value = *found;
-    }
+    for (std::size_t i = 1; i < path.size(); ++i) value = MemberOf(value, path[i]);
     return value;
   }
 
@@ -114,14 +126,15 @@ class Draft {
   std::vector<json::Member> members_;
 };
 
-Value Run(json::Arena& arena, const Program& program, Value object);
+Value Run(json::Arena& arena, const Program& program, const Place& object);
 
 // What the statement makes of the value its path leads to; @paths start at the draft.
-Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, Value value) {
+Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, const Place& place) {
   const Statement& statement = *step.statement;
+  const Value value = place.value;
   switch (statement.action) {
     case Statement::Action::kUse:
-      return value.is_object() ? Run(arena, *step.used, value) : value;
+      return value.is_object() ? Run(arena, *step.used, place) : value;
     case Statement::Action::kCall:
       if (!value.is_object()) return value;
       if (step.function != nullptr) return step.function(arena, value);
@@ -138,34 +151,34 @@ Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, Value 
   return statement.source ? draft.At(*statement.source) : statement.value;
 }
 
-Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, Value object,
+Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, const Place& object,
                   std::size_t at);
 
 // The member `old` of an object with the statement applied from step `at` of its path on. Objects
 // on the way are never made: a default of a field needs the struct that has it.
-Value ApplyToMember(json::Arena& arena, const Step& step, const Draft& draft, Value old,
+Value ApplyToMember(json::Arena& arena, const Step& step, const Draft& draft, const Place& old,
                     std::size_t at) {
   const RulePath& path = step.statement->path;
   if (path[at].each) {
-    return json::EditElements(arena, old, [&](Value element) {
-      return ApplyInside(arena, step, draft, element, at + 1);
+    std::size_t index = 0;
+    return json::EditElements(arena, old.value, [&](Value element) {
+      return ApplyInside(arena, step, draft, {element, old.KnownElement(index++)}, at + 1);
     });
   }
   if (at + 1 == path.size()) return ApplyHere(arena, step, draft, old);
-  return old.is_object() ? ApplyInside(arena, step, draft, old, at + 1) : old;
+  return old.value.is_object() ? ApplyInside(arena, step, draft, old, at + 1) : old.value;
 }
 
-Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, Value object,
+Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, const Place& object,
                   std::size_t at) {
   const RulePath& path = step.statement->path;
   if (at == path.size()) return ApplyHere(arena, step, draft, object);
-  if (!object.is_object()) return object;
-  const Value* found = object.Find(path[at].name, path[at].hash);
-  const Value old = found != nullptr ? *found : Value();
+  if (!object.value.is_object()) return object.value;
+  const Place old{MemberOf(object.value, path[at]), object.KnownMember(path[at])};
   const Value changed = ApplyToMember(arena, step, draft, old, at);
-  if (changed.IsSameAs(old)) return object;
-  return changed.is_null() ? json::Without(arena, object, path[at].name)
-                           : json::With(arena, object, path[at].name, changed);
+  if (changed.IsSameAs(old.value)) return object.value;
+  return changed.is_null() ? json::Without(arena, object.value, path[at].name)
+                           : json::With(arena, object.value, path[at].name, changed);
 }
 
 bool AllHold(const Statement& statement, const Draft& draft) {
@@ -174,8 +187,9 @@ bool AllHold(const Statement& statement, const Draft& draft) {
       [&](const Condition& condition) { return Holds(condition, draft.At(condition.path)); });
 }
 
-Value Run(json::Arena& arena, const Program& program, Value object) {
-  Draft draft(object);
+Value Run(json::Arena& arena, const Program& program, const Place& object) {
+  if (object.value.IsSameAs(object.known)) return object.value;
+  Draft draft(object.value);
   for (const Step& step : program.steps) {
     const RulePath& path = step.statement->path;
     const Value old = path.empty() ? Value() : draft.Find(path.front());
@@ -183,11 +197,13 @@ Value Run(json::Arena& arena, const Program& program, Value object) {
     if (!AllHold(*step.statement, draft)) continue;
     if (path.empty()) {
       const Value whole = draft.Build(arena);
-      const Value changed = ApplyHere(arena, step, draft, whole);
+      const Value changed = ApplyHere(arena, step, draft, {whole, object.known});
       if (!changed.IsSameAs(whole)) draft.Replace(changed);
       continue;
     }
-    const Value changed = ApplyToMember(arena, step, draft, old, 0);
+    const Place place{old, object.KnownMember(path.front())};
+    if (step.needs_member_only && old.IsSameAs(place.known)) continue;
+    const Value changed = ApplyToMember(arena, step, draft, place, 0);
     if (!changed.IsSameAs(old)) draft.Set(path.front(), changed);
   }
   return draft.Build(arena);
@@ -229,6 +245,8 @@ struct Defaulter::Rules {
       step.needs_member = !path.empty() && (path.size() > 1 || path.front().each ||
                                             statement.action == Statement::Action::kUse ||
                                             statement.action == Statement::Action::kCall);
+      step.needs_member_only =
+          step.needs_member && statement.conditions.empty() && !statement.source;
       program.steps.push_back(step);
     }
     return base::OkStatus();
@@ -272,9 +290,10 @@ base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(int minor,
   return Parse(EmbeddedDefaultRules(), minor, clock);
 }
 
-Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object) const {
+Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object,
+                       Value known) const {
   const auto found = rules_->kinds.find(kind);
-  return found == rules_->kinds.end() ? object : Run(arena, found->second, object);
+  return found == rules_->kinds.end() ? object : Run(arena, found->second, {object, known});
 }
 
 namespace {

@@ -34,8 +34,10 @@ class Defaulter {
   ~Defaulter();
 
   // The object with its defaults; `object` itself if nothing is missing. Kinds without rules are
-  // left alone. Idempotent. REQUIRES: the object is canonical (schema/decode.h).
-  json::Value Apply(json::Arena& arena, const GroupVersionKind& kind, json::Value object) const;
+  // left alone. Idempotent: what `object` shares with `known`, an earlier state of it that had its
+  // defaults, is not looked at. REQUIRES: the object is canonical (schema/decode.h).
+  json::Value Apply(json::Arena& arena, const GroupVersionKind& kind, json::Value object,
+                    json::Value known = {}) const;
 
  private:
   struct Rules;

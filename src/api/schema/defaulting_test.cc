@@ -46,6 +46,30 @@ TEST_F(DefaultingTest, FillsAWebhookConfiguration) {
             R"("timeoutSeconds":10}]})");
 }
 
+// Objects without their defaults stand for the earlier state here, so that what is not looked at shows.
+TEST(KnownDefaultsTest, OnlyWhatHasChangedIsLookedAt) {
+  const auto defaulter = Defaulter::BuiltIn().value();
+  json::Arena arena;
+  const json::Value known = *json::Parse(arena, R"({"spec":{"containers":[
+      {"name":"a","image":"i:1","readinessProbe":{"httpGet":{"port":1}},"ports":[{"containerPort":1}]},
+      {"name":"b","image":"i:1"}]}})");
+  const GroupVersionKind pod{"", "v1", "Pod"};
+  EXPECT_TRUE(defaulter->Apply(arena, pod, known, known).IsSameAs(known));
+
+  const json::Value containers = known["spec"]["containers"];
+  const json::Value changed = json::With(arena, containers[0U], "stdin", json::Value::Bool(true));
+  const json::Value object = json::SetPath(arena, known, {"spec", "containers"},
+                                           json::MakeArray(arena, {changed, containers[1U]}));
+  const json::Value after = defaulter->Apply(arena, pod, object, known)["spec"];
+
+  EXPECT_EQ(after["restartPolicy"].AsString(), "Always");
+  const json::Value first = after["containers"][0U];
+  EXPECT_EQ(first["imagePullPolicy"].AsString(), "IfNotPresent");
+  EXPECT_TRUE(first["readinessProbe"].IsSameAs(containers[0U]["readinessProbe"]));
+  EXPECT_TRUE(first["ports"].IsSameAs(containers[0U]["ports"]));
+  EXPECT_TRUE(after["containers"][1U].IsSameAs(containers[1U]));
+}
+
 std::size_t BytesOfDefaulting(std::size_t ports) {
   static const auto kDefaulter = Defaulter::BuiltIn().value();
   json::Arena arena;

@@ -3,6 +3,7 @@
 #include "engine/write/steps.h"
 
 #include "api/api_status.h"
+#include "api/schema/defaulting.h"
 #include "api/schema/order.h"
 #include "api/stored_size.h"
 #include "authz/rbac/escalation.h"
@@ -48,8 +49,16 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 }
 
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
-  auto read = ApplyDefaults(op.world, *op.catalog, op.arena, op.resource->kind, object);
-  if (read.ok() && !read->IsSameAs(object) && !(*read == object)) added = true;
+  const api::GroupVersionKind& kind = op.resource->kind;
+  if (op.resource->custom) {
+    auto read = ApplyDefaults(op.world, *op.catalog, op.arena, kind, object);
+    added = added || (read.ok() && !(*read == object));
+    return read;
+  }
+  // Most of the object is what the request has sent, which got its defaults when it was decoded.
+  const json::Value known = op.kind() == kind ? op.request_object : json::Value();
+  const json::Value read = op.world.defaulter->Apply(op.arena, kind, object, known);
+  added = added || !(read == object);
   return read;
 }
 
