@@ -55,6 +55,9 @@ struct Kind {
   std::string_view judged_in = {};
   Traits traits = {};  // has_status is taken from the catalog
   MetadataChecks metadata = {};
+  // The fields of an object of which nothing is set that kube-apiserver's internal type holds by value and
+  // therefore writes, as JSON: R"({"spec":{"replicas":0}})".
+  std::string_view zero_fields = {};
   // Where the kind holds a pod spec ("spec.template.spec"), and what besides a client cannot write.
   std::string_view pod_spec = {};
   std::span<const DisabledField> disabled = {};

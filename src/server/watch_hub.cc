@@ -14,9 +14,11 @@
 #include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/protobuf.h"
+#include "json/merge_patch.h"
 #include "json/reader.h"
 #include "json/sorted.h"
 #include "json/writer.h"
+#include "registry/kind_table.h"
 #include "server/rest/present.h"
 
 namespace portcullis::server {
@@ -160,20 +162,14 @@ base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
                table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }
 
-// With the numbers that internal types of workloads hold by value: they are written where nothing is set.
-json::Value WithHeldNumbers(json::Arena& arena, const api::GroupVersionResource& resource,
-                            json::Value object) {
-  if (resource.group != "apps") return object;
-  const std::string_view name = resource.resource;
-  if (name == "daemonsets") {
-    constexpr std::string_view kGeneration = "deprecated.daemonset.template.generation";
-    return json::SetPath(arena, object, {"metadata", "annotations", kGeneration},
-                         json::Value::StringView("0"));
-  }
-  if (name == "deployments" || name == "replicasets" || name == "statefulsets") {
-    return json::SetPath(arena, object, {"spec", "replicas"}, json::Value::Int(0));
-  }
-  return object;
+// With the fields that the internal type writes where nothing is set.
+json::Value WithZeroFields(json::Arena& arena, const api::GroupVersionResource& resource,
+                           json::Value object) {
+  const registry::Kind* kind =
+      registry::KindTable::BuiltIn().Find(resource.group, resource.resource);
+  if (kind == nullptr || kind->zero_fields.empty()) return object;
+  const auto fields = json::Parse(arena, kind->zero_fields);
+  return *json::MergePatch(arena, object, *fields);
 }
 
 // An object of the resource with nothing but its version: a Go value of which nothing else is set.
@@ -191,7 +187,7 @@ json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std:
       arena, {{"kind", json::String(arena, resource.kind.kind)},
               {"apiVersion", json::String(arena, engine::ApiVersion(resource.kind))},
               {"metadata", metadata.Build()}});
-  object = WithHeldNumbers(arena, resource.resource, object);
+  object = WithZeroFields(arena, resource.resource, object);
   return resource.custom ? json::Sorted(arena, object)
                          : engine::Recanonicalize(*session.catalog, arena, resource.kind, object);
 }

@@ -147,6 +147,8 @@ void AddDaemonSetStrategy(KindTable& table) {
              .validate_update = &ValidateDaemonSetUpdate,
              .warn = &WarnOfTemplateOnly,
              .traits = {.counts_generation = true},
+             .zero_fields =
+                 R"({"metadata":{"annotations":{"deprecated.daemonset.template.generation":"0"}}})",
              .pod_spec = "spec.template.spec",
              .make = &Make<DaemonSets>});
 }

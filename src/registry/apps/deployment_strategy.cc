@@ -108,6 +108,7 @@ void AddDeploymentStrategy(KindTable& table) {
              .traits = {.counts_generation = true,
                         .counts_annotations = true,
                         .status_keeps = StatusKeeps::kLabels},
+             .zero_fields = R"({"spec":{"replicas":0}})",
              .pod_spec = "spec.template.spec",
              .disabled = kDisabledOfReplicas});
 }

@@ -38,6 +38,7 @@ void AddReplicaSetStrategy(KindTable& table) {
              .validate_update = &ValidateReplicaSetUpdate,
              .warn = &WarnOfTemplate,
              .traits = {.counts_generation = true},
+             .zero_fields = R"({"spec":{"replicas":0}})",
              .pod_spec = "spec.template.spec",
              .disabled = kDisabledOfReplicas});
 }

@@ -209,6 +209,7 @@ void AddStatefulSetStrategy(KindTable& table) {
              .validate_update = &ValidateStatefulSetUpdate,
              .warn = &WarnOfStatefulSet,
              .traits = {.counts_generation = true, .names = NameStyle::kLabel},
+             .zero_fields = R"({"spec":{"replicas":0}})",
              .pod_spec = "spec.template.spec",
              .disabled = kDisabledOfStatefulSets});
 }
