@@ -93,7 +93,7 @@ Attributes AttributesOf(const Call& call) {
   return attributes;
 }
 
-// Only sinks in the mode blocking-strict fail: who cannot be noted is not served.
+// Only sinks in the mode blocking-strict fail: then the request is refused.
 void BeginAudit(Call& call, std::optional<Reply>& instead) {
   if (call.env.audit_policy == nullptr) return;
   const RequestInfo& info = call.info;
