@@ -12,6 +12,7 @@
 #include "server/reply.h"
 #include "server/rest/verbs.h"
 #include "server/routes.h"
+#include "server/table/table.h"
 
 namespace portcullis::server {
 namespace {
@@ -116,21 +117,11 @@ base::Status CheckMediaTypes(const Call& call) {
   return CheckAcceptedTypes(accept, TypesOf(call));
 }
 
-// The built-in resources whose status has no columns in kube-apiserver.
-constexpr std::string_view kStatusWithoutTable[] = {
-    "apiservices",    "customresourcedefinitions", "devicetaintrules", "podgroups",
-    "resourceclaims", "resourcepoolstatusrequests"};
-
 Offers OffersOf(const Call& call) {
   if (call.resource->custom) return Offers::kCustomResource;
   const std::string_view subresource = call.subresource_name();
-  const std::string& name = call.resource->resource.resource;
-  if (subresource == "status" &&
-      std::find(std::begin(kStatusWithoutTable), std::end(kStatusWithoutTable), name) !=
-          std::end(kStatusWithoutTable)) {
-    return Offers::kMetadata;
-  }
-  const bool shown = subresource == "status" || subresource == "scale" ||
+  const bool shown = (subresource == "status" && table::ShowsStatus(*call.resource)) ||
+                     subresource == "scale" ||
                      (subresource.empty() && call.resource->HasVerb("get"));
   return shown ? Offers::kTableAndMetadata : Offers::kMetadata;
 }

@@ -81,10 +81,12 @@ class ShortList {
 
 using Printer = void (*)(CellWriter& writer, json::Value object);
 void PodAutoscaler(CellWriter& writer, json::Value object);
+enum class StatusTable { kShown, kRefused };
 struct PrinterRow {
   std::string_view group;
   std::string_view resource;
-  Printer print;
+  Printer print;  // null: as of kinds without a row
+  StatusTable status = StatusTable::kShown;
 };
 std::span<const PrinterRow> WorkloadPrinters();  // pods, apps, batch
 std::span<const PrinterRow> CorePrinters();      // the rest of the core group

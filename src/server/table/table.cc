@@ -17,10 +17,10 @@
 namespace portcullis::server::table {
 namespace {
 
-Printer FindPrinter(std::string_view group, std::string_view resource) {
+const PrinterRow* FindRow(std::string_view group, std::string_view resource) {
   for (std::span<const PrinterRow> rows : {WorkloadPrinters(), CorePrinters(), GroupPrinters()}) {
     for (const PrinterRow& row : rows) {
-      if (row.resource == resource && row.group == group) return row.print;
+      if (row.resource == resource && row.group == group) return &row;
     }
   }
   return nullptr;
@@ -29,8 +29,9 @@ Printer FindPrinter(std::string_view group, std::string_view resource) {
 // Objects of another group's kind (docs/legacy.md) are printed as that group's.
 Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
   const std::string_view name = resource.resource.resource;
-  const Printer own = FindPrinter(resource.resource.group, name);
-  return own != nullptr ? own : FindPrinter(resource.storage_kind.group, name);
+  const PrinterRow* row = FindRow(resource.resource.group, name);
+  if (row == nullptr) row = FindRow(resource.storage_kind.group, name);
+  return row != nullptr ? row->print : nullptr;
 }
 
 // The cell of a custom resource's column: the first value its path leads to.
@@ -146,6 +147,11 @@ bool IsSorted(const api::catalog::ResourceInfo& resource) {
 
 std::int64_t Precedence(json::Value flow_schema) {
   return flow_schema["spec"]["matchingPrecedence"].AsInt();
+}
+
+bool ShowsStatus(const api::catalog::ResourceInfo& resource) {
+  const PrinterRow* row = FindRow(resource.resource.group, resource.resource.resource);
+  return row == nullptr || row->status == StatusTable::kShown;
 }
 
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,

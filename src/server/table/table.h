@@ -28,6 +28,9 @@ json::Value ColumnDefinitions(json::Arena& arena, const api::catalog::ResourceIn
 bool IsSorted(const api::catalog::ResourceInfo& resource);
 std::int64_t Precedence(json::Value flow_schema);
 
+// Whether the status subresource of a built-in resource is shown as a table, too.
+bool ShowsStatus(const api::catalog::ResourceInfo& resource);
+
 // {"cells": […], "conditions": […], "object": …} of one object in the resource's version. `version`: of
 // meta.k8s.io, as in "v1".
 json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,

@@ -231,6 +231,19 @@ TEST(Table, EventsComeFromAComponentAtAPlace) {
             "<unknown>|Normal|R|pod/p|spec|c, i|n|<unknown>|1|e|");
 }
 
+TEST(Table, SomeStatusesAreNotShown) {
+  api::catalog::ResourceInfo info;
+  const std::pair<api::GroupVersionResource, bool> rows[] = {
+      {{"", "v1", "pods"}, true},
+      {{"apiregistration.k8s.io", "v1", "apiservices"}, false},
+      {{"scheduling.k8s.io", "v1alpha1", "podgroups"}, false},
+      {{"example.com", "v1", "podgroups"}, true}};
+  for (const auto& [resource, shown] : rows) {
+    info.resource = resource;
+    EXPECT_EQ(ShowsStatus(info), shown) << resource.ToString();
+  }
+}
+
 TEST(Table, OnlyFlowSchemasAreSorted) {
   json::Arena arena;
   api::catalog::ResourceInfo info;
