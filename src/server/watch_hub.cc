@@ -157,7 +157,7 @@ base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
   session.columns_sent = true;
   const json::Value metadata =
       json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
-  const json::Value row = table::Row(arena, resource, value, session.include, now, version);
+  const json::Value row = session.rows->Row(arena, value, now);
   return Event(media, type,
                table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -42,7 +43,7 @@ struct WatchSession {
   const api::catalog::ResourceInfo* resource = nullptr;
   engine::Selection selection;
   Accepted accepted;
-  table::IncludeObject include = table::IncludeObject::kMetadata;
+  std::optional<table::RowPrinter> rows;  // set if it shows tables
   bool bookmarks = false;
   base::SteadyTime ends;
   std::int64_t after = 0;  // events with a greater revision

@@ -38,8 +38,8 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
 base::Result<json::Value> TableOf(Call& call, json::Value object, json::Value metadata) {
   const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   json::ArrayBuilder rows(call.arena);
-  rows.Add(table::Row(call.arena, *call.resource, object, include, call.env.clock->Now(),
-                      call.accepted.form_version));
+  const table::RowPrinter printer(*call.resource, include, call.accepted.form_version);
+  rows.Add(printer.Row(call.arena, object, call.env.clock->Now()));
   return table::Make(call.arena, call.accepted.form_version, metadata,
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
@@ -267,16 +267,17 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
   const json::Value metadata = ListMetadata(call.arena, meta);
   if (table::IsSorted(*call.resource)) objects = TRY(SortedByPrecedence(call, objects));
   const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
+  const auto printer = std::make_shared<const table::RowPrinter>(*call.resource, include,
+                                                                 call.accepted.form_version);
   const base::WallTime now = call.env.clock->Now();
   const json::Value rows =
       objects.empty() ? table::NoRows(call.arena, *call.resource) : json::MakeArray(call.arena, {});
-  return MadeReply(
-      call,
-      table::Make(call.arena, call.accepted.form_version, metadata,
-                  table::ColumnDefinitions(call.arena, *call.resource), rows),
-      std::move(objects), [&call, include, now](json::Arena& arena, json::Value object) {
-        return table::Row(arena, *call.resource, object, include, now, call.accepted.form_version);
-      });
+  return MadeReply(call,
+                   table::Make(call.arena, call.accepted.form_version, metadata,
+                               table::ColumnDefinitions(call.arena, *call.resource), rows),
+                   std::move(objects), [printer, now](json::Arena& arena, json::Value object) {
+                     return printer->Row(arena, object, now);
+                   });
 }
 
 base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,

@@ -49,7 +49,9 @@ VerbResult Watch(Call& call) {
   session->resource = call.resource;
   session->accepted = call.accepted;
   if (call.accepted.form == Form::kTable) {
-    session->include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
+    session->rows.emplace(*call.resource,
+                          TRY(table::ReadIncludeObject(call.info.query.Get("includeObject"))),
+                          call.accepted.form_version);
   }
   session->bookmarks = options.allow_bookmarks;
   const auto timeout = options.timeout_seconds && *options.timeout_seconds != 0

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "json/value.h"
+#include "server/table/table.h"
 
 namespace portcullis::server::table {
 
@@ -79,7 +80,6 @@ class ShortList {
   std::size_t count_ = 0;
 };
 
-using Printer = void (*)(CellWriter& writer, json::Value object);
 void PodAutoscaler(CellWriter& writer, json::Value object);
 enum class StatusTable { kShown, kRefused };
 struct PrinterRow {

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <span>
 
-#include "api/json_path.h"
-
 namespace portcullis::server::table {
 namespace {
 
@@ -199,11 +197,9 @@ class Walker {
 
 }  // namespace
 
-std::vector<Value> FindJsonPath(json::Arena& arena, Value object, std::string_view path) {
-  const auto parsed = api::ParseJsonPath(path);
-  if (!parsed.ok()) return {};
+std::vector<Value> FindJsonPath(json::Arena& arena, Value object, const api::JsonPath& path) {
   Walker walker(arena);
-  Nodes nodes = parsed->nodes;
+  Nodes nodes = path.nodes;
   Values found = walker.Walk({object}, nodes);
   return walker.failed() ? Values() : found;
 }

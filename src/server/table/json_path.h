@@ -2,19 +2,20 @@
 
 // JSONPath (api/json_path.h) as the printer columns of custom resources use it.
 //
-//   FindJsonPath(arena, object, ".status.conditions[?(@.type==\"Ready\")].status")
+//   const auto path = TRY(api::ParseJsonPath(".status.conditions[?(@.type==\"Ready\")].status"));
+//   FindJsonPath(arena, object, path)
 #pragma once
 
-#include <string_view>
 #include <vector>
 
+#include "api/json_path.h"
 #include "json/value.h"
 
 namespace portcullis::server::table {
 
-// All values the path leads to, in order; none if it leads nowhere, to more than 100,000 values on its
-// way, or is no path. They live in `object` and `arena`.
+// All values the path leads to, in order; none if it leads nowhere or to more than 100,000 values on its
+// way. They live in `object` and `arena`.
 std::vector<json::Value> FindJsonPath(json::Arena& arena, json::Value object,
-                                      std::string_view path);
+                                      const api::JsonPath& path);
 
 }  // namespace portcullis::server::table

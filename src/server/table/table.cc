@@ -28,6 +28,7 @@ const PrinterRow* FindRow(std::string_view group, std::string_view resource) {
 
 // Objects of another group's kind (docs/legacy.md) are printed as that group's.
 Printer FindPrinter(const api::catalog::ResourceInfo& resource) {
+  if (resource.custom) return nullptr;
   const std::string_view name = resource.resource.resource;
   const PrinterRow* row = FindRow(resource.resource.group, name);
   if (row == nullptr) row = FindRow(resource.storage_kind.group, name);
@@ -77,29 +78,6 @@ json::Value EndedCondition(json::Arena& arena, std::string_view phase) {
 
 // The column that Kubernetes gives, beside the name, to kinds that have none of their own.
 bool IsCreatedAt(const api::catalog::ColumnInfo& column) { return column.name == "Created At"; }
-
-// Kinds without a printer of their own: by the path of the column, or what its name tells.
-void PrintGeneric(CellWriter& writer, const api::catalog::ResourceInfo& resource,
-                  json::Value object) {
-  for (const api::catalog::ColumnInfo& column : resource.columns) {
-    if (!column.json_path.empty()) {
-      writer.cells.push_back(
-          CustomCell(writer, column, FindJsonPath(writer.arena, object, column.json_path)));
-    } else if (column.name == "Name") {
-      writer.Name(object);
-    } else if (column.name == "Age") {
-      writer.Age(object);
-    } else if (IsCreatedAt(column)) {
-      writer.Creation(object);
-    } else if (column.type == "integer") {
-      writer.Int(0);
-    } else if (column.type == "boolean") {
-      writer.Bool(false);
-    } else {
-      writer.Text("<none>");
-    }
-  }
-}
 
 json::Value RowOf(const CellWriter& writer, const api::catalog::ResourceInfo& resource,
                   json::Value object, IncludeObject include, std::string_view version) {
@@ -154,16 +132,47 @@ bool ShowsStatus(const api::catalog::ResourceInfo& resource) {
   return row == nullptr || row->status == StatusTable::kShown;
 }
 
-json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
-                IncludeObject include, base::WallTime now, std::string_view version) {
-  CellWriter writer{arena, now, {}, {}};
-  const Printer printer = resource.custom ? nullptr : FindPrinter(resource);
-  if (printer != nullptr) {
-    printer(writer, object);
-  } else {
-    PrintGeneric(writer, resource, object);
+RowPrinter::RowPrinter(const api::catalog::ResourceInfo& resource, IncludeObject include,
+                       std::string_view version)
+    : resource_(resource), include_(include), version_(version), printer_(FindPrinter(resource)) {
+  if (printer_ != nullptr) return;
+  for (const api::catalog::ColumnInfo& column : resource.columns) {
+    auto path = api::ParseJsonPath(column.json_path);
+    paths_.push_back(path.ok() ? *std::move(path) : api::JsonPath());
   }
-  return RowOf(writer, resource, object, include, version);
+}
+
+json::Value RowPrinter::Row(json::Arena& arena, json::Value object, base::WallTime now) const {
+  CellWriter writer{arena, now, {}, {}};
+  if (printer_ != nullptr) {
+    printer_(writer, object);
+  } else {
+    PrintGeneric(writer, object);
+  }
+  return RowOf(writer, resource_, object, include_, version_);
+}
+
+// By the path of the column, or what its name tells.
+void RowPrinter::PrintGeneric(CellWriter& writer, json::Value object) const {
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    const api::catalog::ColumnInfo& column = resource_.columns[i];
+    if (!column.json_path.empty()) {
+      writer.cells.push_back(
+          CustomCell(writer, column, FindJsonPath(writer.arena, object, paths_[i])));
+    } else if (column.name == "Name") {
+      writer.Name(object);
+    } else if (column.name == "Age") {
+      writer.Age(object);
+    } else if (IsCreatedAt(column)) {
+      writer.Creation(object);
+    } else if (column.type == "integer") {
+      writer.Int(0);
+    } else if (column.type == "boolean") {
+      writer.Bool(false);
+    } else {
+      writer.Text("<none>");
+    }
+  }
 }
 
 json::Value ScaleColumns(json::Arena& arena, const api::catalog::ResourceInfo& resource) {

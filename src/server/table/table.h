@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/catalog/catalog.h"
+#include "api/json_path.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
@@ -31,10 +33,29 @@ std::int64_t Precedence(json::Value flow_schema);
 // Whether the status subresource of a built-in resource is shown as a table, too.
 bool ShowsStatus(const api::catalog::ResourceInfo& resource);
 
-// {"cells": […], "conditions": […], "object": …} of one object in the resource's version. `version`: of
-// meta.k8s.io, as in "v1".
-json::Value Row(json::Arena& arena, const api::catalog::ResourceInfo& resource, json::Value object,
-                IncludeObject include, base::WallTime now, std::string_view version);
+struct CellWriter;
+using Printer = void (*)(CellWriter& writer, json::Value object);
+
+// Makes the rows of tables of one resource. What is the same for all rows is found once: the printer of the
+// kind, or the paths of the columns. Immutable.
+class RowPrinter {
+ public:
+  // `resource` outlives it. `version`: of meta.k8s.io, as in "v1".
+  RowPrinter(const api::catalog::ResourceInfo& resource, IncludeObject include,
+             std::string_view version);
+
+  // {"cells": […], "conditions": […], "object": …} of one object in the resource's version.
+  json::Value Row(json::Arena& arena, json::Value object, base::WallTime now) const;
+
+ private:
+  void PrintGeneric(CellWriter& writer, json::Value object) const;
+
+  const api::catalog::ResourceInfo& resource_;
+  const IncludeObject include_;
+  const std::string version_;
+  const Printer printer_;             // null: by columns
+  std::vector<api::JsonPath> paths_;  // of each column; without nodes where it has none
+};
 
 // The same of the Scale that a subresource answers, whatever it scales.
 json::Value ScaleColumns(json::Arena& arena, const api::catalog::ResourceInfo& resource);

@@ -24,6 +24,11 @@ TEST(Table, AgesAreWrittenAsKubectlWritesThem) {
   for (const Case& row : kCases) EXPECT_EQ(HumanDuration(row.seconds), row.text) << row.seconds;
 }
 
+std::vector<json::Value> Find(json::Arena& arena, json::Value object, std::string_view text) {
+  const auto path = api::ParseJsonPath(text);
+  return path.ok() ? FindJsonPath(arena, object, *path) : std::vector<json::Value>();
+}
+
 TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
   json::Arena arena;
   const json::Value object = *json::Parse(arena, R"({"a":{"b":[{"n":"x","v":1},{"n":"y","v":2}],
@@ -59,8 +64,7 @@ TEST(Table, PathsOfColumnsLeadWhereKubectlWouldGo) {
       {R"(.a.b[?(@.n[0]=="x")].v)", "[]"},
   };
   for (const auto& [path, expected] : rows) {
-    EXPECT_EQ(json::ToString(json::MakeArray(arena, FindJsonPath(arena, object, path))), expected)
-        << path;
+    EXPECT_EQ(json::ToString(json::MakeArray(arena, Find(arena, object, path))), expected) << path;
   }
 }
 
@@ -71,8 +75,8 @@ TEST(Table, APathThatMultipliesValuesFindsNone) {
   for (int level = 0; level < 40; ++level) object = json::MakeObject(arena, {{"a", object}});
   std::string path;
   for (int i = 0; i < 12; ++i) path += "...*";
-  EXPECT_TRUE(FindJsonPath(arena, object, path).empty());
-  EXPECT_FALSE(FindJsonPath(arena, object, "...*...*").empty());
+  EXPECT_TRUE(Find(arena, object, path).empty());
+  EXPECT_FALSE(Find(arena, object, "...*...*").empty());
 }
 
 TEST(Table, ObjectsAreIncludedByOneOfThreeNames) {
@@ -94,8 +98,8 @@ TEST(Table, ATimeThatIsEmptyIsUnknown) {
                                                                 {R"({"when":"null"})", "<unknown>"},
                                                                 {R"({"when":"x"})", "<invalid>"}};
   for (const auto& [object, expected] : rows) {
-    const json::Value row =
-        Row(arena, info, *json::Parse(arena, object), IncludeObject::kNone, base::WallTime(), "v1");
+    const json::Value row = RowPrinter(info, IncludeObject::kNone, "v1")
+                                .Row(arena, *json::Parse(arena, object), base::WallTime());
     EXPECT_EQ(row["cells"][std::size_t{0}].AsString(), expected) << object;
   }
 }
@@ -110,7 +114,8 @@ TEST(Table, APodIsSummedUp) {
   api::catalog::ResourceInfo pods;
   pods.resource = {"", "v1", "pods"};
 
-  const json::Value row = Row(arena, pods, pod, IncludeObject::kNone, base::WallTime(), "v1");
+  const json::Value row =
+      RowPrinter(pods, IncludeObject::kNone, "v1").Row(arena, pod, base::WallTime());
 
   EXPECT_EQ(row["cells"][std::size_t{1}].AsString(), "1/2");
   EXPECT_EQ(row["cells"][std::size_t{2}].AsString(), "CrashLoopBackOff");
@@ -127,7 +132,7 @@ TEST(Table, AnAutoscalerShowsNoAnnotationsThatStandForFields) {
   info.resource = {"autoscaling", "v1", "horizontalpodautoscalers"};
 
   const json::Value row =
-      Row(arena, info, autoscaler, IncludeObject::kMetadata, base::WallTime(), "v1");
+      RowPrinter(info, IncludeObject::kMetadata, "v1").Row(arena, autoscaler, base::WallTime());
 
   EXPECT_EQ(json::ToString(row["object"]["metadata"]["annotations"]),
             R"({"example.com/kept":"x"})");
@@ -138,7 +143,8 @@ std::string Cells(std::string_view group, std::string_view resource, std::string
   const auto parsed = json::Parse(arena, object);
   api::catalog::ResourceInfo info;
   info.resource = {std::string(group), "v1", std::string(resource)};
-  const json::Value row = Row(arena, info, *parsed, IncludeObject::kNone, base::WallTime(), "v1");
+  const json::Value row =
+      RowPrinter(info, IncludeObject::kNone, "v1").Row(arena, *parsed, base::WallTime());
   std::string text;
   for (const json::Value& cell : row["cells"].elements()) {
     text += cell.is_string() ? std::string(cell.AsString()) : json::ToString(cell);
