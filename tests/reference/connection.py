@@ -8,6 +8,8 @@ import socket
 import ssl
 import urllib.parse
 
+import cbor
+
 
 class Connection:
     def __init__(self, url, token=None, certificate=None):
@@ -117,14 +119,14 @@ class Connection:
         if method == "HEAD" or code in (204, 304):
             return code, "", lines, ended
         if fields.get("transfer-encoding") == "chunked":
-            text, cut = self.read_chunks(code)
-            return code, text, lines, ended or cut
+            body, cut = self.read_chunks(code)
+            return code, text_of(body, fields), lines, ended or cut
         if "content-length" in fields:
-            return code, self.take(int(fields["content-length"])).decode("utf-8", "replace"), lines, ended
+            return code, text_of(self.take(int(fields["content-length"])), fields), lines, ended
         return code, "", lines, True
 
     def read_chunks(self, code):
-        """(text, whether the connection is to be closed)"""
+        """(body, whether the connection is to be closed)"""
         body = b""
         if code == 200 and b"\r\n" not in self.buffer:
             # A watch that has nothing to tell: its head is the answer.
@@ -132,13 +134,31 @@ class Connection:
             try:
                 self.more()
             except TimeoutError:
-                return "", True
+                return b"", True
             finally:
                 self.socket.settimeout(60)
         while size := int(self.line().split(";")[0], 16):
             body += self.take(size)
             self.line()
             if body.startswith(b'{"type":'):
-                return "", True
+                return b"", True
         self.line()
-        return body.decode("utf-8", "replace"), False
+        return body, False
+
+
+def text_of(body, fields):
+    """The body as text; CBOR as JSON, its keys sorted, since kube-apiserver writes the keys of a map in no order."""
+    if body and fields.get("content-type") == "application/cbor":
+        return json.dumps(plain(cbor.decode(body)[0].content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return body.decode("utf-8", "replace")
+
+
+def plain(item):
+    """A decoded item as JSON can hold it; names and texts are byte strings."""
+    if isinstance(item, dict):
+        return {plain(name): plain(value) for name, value in item.items()}
+    if isinstance(item, list):
+        return [plain(element) for element in item]
+    if isinstance(item, cbor.Tag):
+        return f"tag {item.number}: {plain(item.content)}"
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else item

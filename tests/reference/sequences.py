@@ -47,7 +47,7 @@ class Stream(Connection):
             body += self.take(size)
             self.line()
         self.line()
-        return body.decode("utf-8", "replace"), True
+        return body, True
 
 
 def events_of(text):
