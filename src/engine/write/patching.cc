@@ -512,9 +512,10 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
     WarnOfYaml(op, yaml_error);
     if (is_custom_scale) return NotConverted(target, config, kNoScale);
     Patched patched{.object = applied};
-    if (!op.resource->custom && !ChangesManagersAlone(op.arena, live, applied)) {
+    const json::Value given = config["metadata"]["managedFields"];
+    if (!op.resource->custom &&
+        (!given.is_null() || !ChangesManagersAlone(op.arena, live, applied))) {
       // With the managedFields of the configuration, which then give way to those of the server.
-      const json::Value given = config["metadata"]["managedFields"];
       json::Value whole = applied;
       if (!given.is_null()) {
         whole = json::SetPath(op.arena, whole, {"metadata", "managedFields"}, given);
