@@ -3,6 +3,7 @@
 #include "api/patch/go_value.h"
 
 #include "base/gotext.h"
+#include "golang/strconv.h"
 #include "json/sorted.h"
 #include "json/writer.h"
 
@@ -26,6 +27,8 @@ std::string GoLiteralText(json::Value value) {
         out += GoLiteralText(member->value);
       }
       return "map[string]interface {}{" + out + "}";
+    case json::Type::kDouble:
+      return golang::FormatFloat(value.AsDouble());
     default:
       return json::ToString(value);
   }
@@ -54,6 +57,8 @@ std::string GoValueText(json::Value value) {
       }
       return out + "]";
     }
+    case json::Type::kDouble:
+      return golang::FormatFloat(value.AsDouble());
     default:
       return json::ToString(value);
   }
