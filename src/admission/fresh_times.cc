@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "json/writer.h"
 
@@ -19,6 +19,14 @@ Memory& MemoryOf(Request& request) {
   return request.reinvocation().StateOf<Memory>("(times of managedFields)");
 }
 
+// Whether `fields` are some of `all`. A manager that only loses fields to others keeps its time.
+bool IsWithin(json::Value fields, json::Value all) {
+  if (fields.IsSameAs(all)) return true;
+  return std::all_of(fields.members().begin(), fields.members().end(), [&](const auto& field) {
+    return all.Has(field.name()) && IsWithin(field.value, all[field.name()]);
+  });
+}
+
 }  // namespace
 
 bool HasFreshTimes(Request& request) {
@@ -26,10 +34,16 @@ bool HasFreshTimes(Request& request) {
   const json::Value before = request.old_object()["metadata"]["managedFields"];
   const json::Value now = request.object()["metadata"]["managedFields"];
   if (now.IsSameAs(before)) return false;
-  // By their texts: a client may have sent very many.
-  std::unordered_set<std::string> old;
-  for (const json::Value& entry : before.elements()) old.insert(json::ToString(entry));
-  const auto is_new = [&old](json::Value entry) { return !old.contains(json::ToString(entry)); };
+  // By the texts of all but the fields: a client may have sent very many.
+  const auto identity = [&](json::Value entry) {
+    return json::ToString(json::Without(request.arena(), entry, "fieldsV1"));
+  };
+  std::unordered_map<std::string, json::Value> old;
+  for (const json::Value& entry : before.elements()) old.emplace(identity(entry), entry);
+  const auto is_new = [&](json::Value entry) {
+    const auto known = old.find(identity(entry));
+    return known == old.end() || !IsWithin(entry["fieldsV1"], known->second["fieldsV1"]);
+  };
   return std::any_of(now.elements().begin(), now.elements().end(), is_new);
 }
 

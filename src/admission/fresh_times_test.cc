@@ -45,6 +45,15 @@ TEST_F(FreshTimesTest, EntriesFromTheStoreAreNot) {
   EXPECT_FALSE(IsFresh(kNone, "null"));
 }
 
+TEST_F(FreshTimesTest, NorIsAnEntryThatHasOnlyLostFields) {
+  constexpr std::string_view kMore =
+      R"({"metadata":{"managedFields":[{"time":"t","fieldsV1":{"f:a":{"f:b":{},"f:c":{}},"f:d":{}}}]}})";
+  constexpr std::string_view kLess =
+      R"({"metadata":{"managedFields":[{"time":"t","fieldsV1":{"f:a":{"f:c":{}}}}]}})";
+  EXPECT_FALSE(IsFresh(kLess, kMore));
+  EXPECT_TRUE(IsFresh(kMore, kLess));
+}
+
 TEST_F(FreshTimesTest, NorIsWhatHasBeenThroughJson) {
   EXPECT_FALSE(IsFresh(kNow, kBefore, false, true));
   EXPECT_FALSE(IsFresh(kNow, kBefore, true));
