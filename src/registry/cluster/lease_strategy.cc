@@ -9,17 +9,14 @@
 namespace portcullis::registry {
 namespace {
 
-constexpr FieldRule kRules[] = {
-    {"spec.leaseDurationSeconds", FieldRuleKind::kPositive},
-    {"spec.leaseTransitions", FieldRuleKind::kMinimum, "0"},
-};
-
 constexpr DisabledField kDisabled[] = {{"CoordinatedLeaderElection", "spec.strategy"},
                                        {"CoordinatedLeaderElection", "spec.preferredHolder"}};
 
 void ValidateLease(const Context&, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
+  CheckPositive(spec["leaseDurationSeconds"], path.Child("leaseDurationSeconds"), errors);
+  CheckNonNegative(spec["leaseTransitions"], path.Child("leaseTransitions"), errors);
   const std::string_view strategy = spec["strategy"].AsString();
   if (!spec["strategy"].is_null()) {
     // Kubernetes names the field twice.
@@ -43,7 +40,6 @@ void AddLeaseStrategy(KindTable& table) {
   table.Add({.group = "coordination.k8s.io",
              .resource = "leases",
              .validate = &ValidateLease,
-             .rules = kRules,
              .traits = {.created_by_put = true, .needs_version = true, .free_finalizers = true},
              .metadata = {.update = "u"},
              .disabled = kDisabled});
