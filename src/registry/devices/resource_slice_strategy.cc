@@ -360,10 +360,11 @@ void CheckSlice(const Context& ctx, json::Value spec, json::Value old, FieldErro
     errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"),
                                   base::StrCat(kOne, ", but multiple fields are set")));
   }
-  const auto is_set = [&](std::string_view list) {
-    return !spec[list].is_null() || IsSentEmpty(sent[list]);
-  };
-  if (is_set("sharedCounters") && is_set("devices")) {
+  // An empty list that the gate drops is none.
+  const bool has_counters =
+      !spec["sharedCounters"].is_null() ||
+      (ctx.release->GateEnabled("DRAPartitionableDevices") && IsSentEmpty(sent["sharedCounters"]));
+  if (has_counters && (!spec["devices"].is_null() || IsSentEmpty(sent["devices"]))) {
     errors.push_back(
         api::Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"));
   }
