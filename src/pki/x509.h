@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Owning pointers for OpenSSL's types, and PEM as Go's encoding/pem reads it. Only sources of this
-// module that speak OpenSSL include this.
+// Owning pointers for OpenSSL's types. Only sources of this module that speak OpenSSL include this.
 #pragma once
 
 #include <openssl/evp.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "pki/pem.h"
 
 namespace portcullis::pki {
 
@@ -33,15 +33,6 @@ using X509StackPtr = std::unique_ptr<STACK_OF(X509), StackFreer>;
 using X509StorePtr = std::unique_ptr<X509_STORE, Freer<X509_STORE_free>>;
 using X509StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-
-struct PemBlock {
-  std::string type;
-  bool has_headers = false;
-  std::string bytes;
-};
-// The next block of `text`, which is moved past it; false if there is none. Text between blocks and
-// malformed blocks are skipped.
-bool NextPemBlock(std::string_view& text, PemBlock& block);
 
 X509Ptr ParseDer(std::string_view der);
 // One that Go's parser reads as well (certificate.h); else the error is Go's.

@@ -53,6 +53,17 @@ void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& 
   if (std::ssize(name) > kMaxSignerName) errors.push_back(api::TooLong(path, kMaxSignerName));
 }
 
+std::vector<std::string> IsTrustBundleName(std::string_view name, std::string_view signer) {
+  if (signer.empty()) {
+    if (name.find(':') == std::string_view::npos) return api::IsDns1123Subdomain(name);
+    return {"ClusterTrustBundle without signer name must not have \":\" in its name"};
+  }
+  const std::string prefix = base::ReplaceAll(signer, "/", ":") + ":";
+  if (name.starts_with(prefix)) return api::IsDns1123Subdomain(name.substr(prefix.size()));
+  return {base::StrCat("ClusterTrustBundle for signerName ", signer, " must be named with prefix ",
+                       prefix)};
+}
+
 std::string_view PemType(std::string_view pem) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   const std::size_t begin = pem.find(kBegin);

@@ -3,12 +3,18 @@
 // What signing requests and trust bundles share (pkg/apis/certificates/validation). Pure functions.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "registry/validation/checks.h"
 
 namespace portcullis::registry {
 
 // `example.com/signer-name`: a domain of at least two labels, and labels between dots.
 void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors);
+// The name of a ClusterTrustBundle of this signer, "" if it has none.
+std::vector<std::string> IsTrustBundleName(std::string_view name, std::string_view signer);
 // The type of a PEM file's first block ("CERTIFICATE"), or "" if there is none.
 std::string_view PemType(std::string_view pem);
 

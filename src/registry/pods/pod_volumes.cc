@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 
+#include "api/annotations.h"
 #include "base/strings.h"
+#include "json/sorted.h"
+#include "registry/certificates/signer_name.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/sent_values.h"
 
@@ -89,10 +94,27 @@ void CheckProjectedBundle(json::Value bundle, const FieldPath& path, FieldErrors
   const bool by_name = IsSet(bundle["name"]);
   const bool by_signer = IsSet(bundle["signerName"]);
   if (by_name && by_signer) {
-    errors.push_back(api::Invalid(path, bundle, "only one of name and signerName may be used"));
+    const auto text = [&](std::string_view field) { return Quoted(bundle[field].AsString()); };
+    const auto json = [&](std::string_view field) { return Json(bundle[field]); };
+    errors.push_back(
+        api::Invalid(path,
+                     api::BadValue::Raw(StructJson({{"Name", text("name")},
+                                                    {"SignerName", text("signerName")},
+                                                    {"LabelSelector", json("labelSelector")},
+                                                    {"Optional", json("optional")},
+                                                    {"Path", text("path")}})),
+                     "only one of name and signerName may be used"));
   } else if (by_name) {
-    if (bundle["name"].AsString().empty()) {
+    const std::string_view name = bundle["name"].AsString();
+    if (name.empty()) {
       errors.push_back(api::Required(path.Child("name"), "must be a valid object name"));
+    }
+    const std::size_t colon = name.rfind(':');
+    const std::string signer =
+        colon == std::string_view::npos ? "" : base::ReplaceAll(name.substr(0, colon), ":", "/");
+    for (const std::string& text : IsTrustBundleName(name, signer)) {
+      errors.push_back(api::Invalid(path.Child("name"), name,
+                                    base::StrCat("not a valid clustertrustbundlename: ", text)));
     }
     if (IsSet(bundle["labelSelector"])) {
       errors.push_back(api::Invalid(path.Child("labelSelector"), bundle["labelSelector"],
@@ -102,11 +124,71 @@ void CheckProjectedBundle(json::Value bundle, const FieldPath& path, FieldErrors
     if (bundle["signerName"].AsString().empty()) {
       errors.push_back(api::Required(path.Child("signerName"), "must be a valid signer name"));
     }
+    CheckSignerName(bundle["signerName"].AsString(), path.Child("signerName"), errors);
+    CheckLabelSelector(bundle["labelSelector"], path.Child("labelSelector"), errors);
   } else {
     errors.push_back(api::Required(path, "either name or signerName must be specified"));
   }
   if (bundle["path"].AsString().empty()) errors.push_back(api::Required(path.Child("path"), ""));
   CheckLocalPath(bundle["path"].AsString(), path.Child("path"), errors);
+}
+
+// The annotations of a certificate: domain-prefixed keys, in any case.
+void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
+  for (const json::Member* annotation : json::MembersByName(annotations)) {
+    const std::string key = base::ToLower(annotation->name());
+    const std::size_t before = errors.size();
+    if (key.empty()) errors.push_back(api::Required(path, ""));
+    if (!key.empty()) AddInvalid(path, key, api::IsQualifiedName(key), errors);
+    if (errors.size() == before && key.find('/') == std::string::npos) {
+      errors.push_back(
+          api::Invalid(path, key, "must be a domain-prefixed key (such as \"acme.io/foo\")"));
+    }
+  }
+  if (api::AnnotationBytes(annotations) > api::kMaxAnnotationBytes) {
+    errors.push_back(api::TooLong(path, static_cast<int>(api::kMaxAnnotationBytes)));
+  }
+}
+
+void CheckLifetime(json::Value seconds, std::string_view signer, const FieldPath& path,
+                   FieldErrors& errors) {
+  constexpr std::int64_t kDay = 24 * 60 * 60;
+  if (seconds.is_null()) return;
+  if (seconds.AsInt() < 3600) {
+    errors.push_back(
+        api::Invalid(path, seconds, "if provided, maxExpirationSeconds must be >= 3600"));
+  }
+  const std::string_view host = signer.substr(0, signer.find('/'));
+  const bool is_ours = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
+  const std::int64_t most = is_ours ? kDay : 91 * kDay;
+  if (seconds.AsInt() > most) {
+    errors.push_back(api::Invalid(
+        path, seconds,
+        base::StrCat("if provided, maxExpirationSeconds must be <= ", std::to_string(most))));
+  }
+}
+
+void CheckProjectedCertificate(json::Value certificate, const FieldPath& path, Places& places,
+                               FieldErrors& errors) {
+  const std::string_view signer = certificate["signerName"].AsString();
+  CheckSignerName(signer, path.Child("signerName"), errors);
+  CheckUserAnnotations(certificate["userAnnotations"], path.Child("userAnnotations"), errors);
+  CheckOneOf(certificate["keyType"], path.Child("keyType"),
+             {"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"}, errors,
+             GoType::kString);
+  CheckLifetime(certificate["maxExpirationSeconds"], signer, path.Child("maxExpirationSeconds"),
+                errors);
+  bool has_place = false;
+  for (const std::string_view field : {"credentialBundlePath", "keyPath", "certificateChainPath"}) {
+    const std::string_view place = certificate[field].AsString();
+    if (place.empty()) continue;
+    has_place = true;
+    CheckLocalPath(place, path.Child(field), errors);
+    places.Take(place, place);
+  }
+  if (has_place) return;
+  errors.push_back(api::Required(
+      path, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"));
 }
 
 void CheckProjected(json::Value projected, const FieldPath& path, FieldErrors& errors) {
@@ -144,7 +226,11 @@ void CheckProjected(json::Value projected, const FieldPath& path, FieldErrors& e
       const std::string_view place = source["clusterTrustBundle"]["path"].AsString();
       places.Take(place, place);
     }
-    if (IsSet(source["podCertificate"])) ++sources;
+    if (IsSet(source["podCertificate"])) {
+      ++sources;
+      CheckProjectedCertificate(source["podCertificate"], at.Child("podCertificate"), places,
+                                errors);
+    }
     if (sources > 1) {
       errors.push_back(api::Forbidden(at, "may not specify more than 1 volume type per source"));
     }

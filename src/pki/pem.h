@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// PEM as Go's encoding/pem reads it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace portcullis::pki {
+
+struct PemBlock {
+  std::string type;
+  bool has_headers = false;
+  std::string bytes;
+};
+// The next block of `text`, which is moved past it; false if there is none. Text between blocks and
+// malformed blocks are skipped.
+bool NextPemBlock(std::string_view& text, PemBlock& block);
+
+}  // namespace portcullis::pki
