@@ -155,8 +155,10 @@ void DefaultStrategy::Warnings(const Context& ctx, json::Value object,
 
 void DefaultStrategy::UpdateWarnings(const Context& ctx, json::Value object, json::Value old,
                                      std::vector<std::string>& warnings) const {
-  if (kind_.warn == nullptr || !ctx.subresource.empty()) return;
-  kind_.warn(ctx, object, old, warnings);
+  if (ctx.subresource.empty() && kind_.warn != nullptr) kind_.warn(ctx, object, old, warnings);
+  if (ctx.subresource == "status" && kind_.warn_of_status != nullptr) {
+    kind_.warn_of_status(ctx, object, old, warnings);
+  }
 }
 
 std::string_view DefaultStrategy::MetadataChecks(std::string_view subresource) const {

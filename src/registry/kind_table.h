@@ -28,7 +28,7 @@ using Check = void (*)(const Context& ctx, json::Value object, api::FieldErrors&
 // subresource ctx.subresource.
 using UpdateCheck = void (*)(const Context& ctx, json::Value object, json::Value old,
                              api::FieldErrors& errors);
-// What to warn of when `object` is written through the resource itself; `old` is null for a create.
+// What to warn of when `object` is written; `old` is null for a create.
 using WarningSource = void (*)(const Context& ctx, json::Value object, json::Value old,
                                std::vector<std::string>& warnings);
 
@@ -47,9 +47,10 @@ struct Kind {
   UpdateCheck validate_between = nullptr;
   // After these; null: `validate`, unless that stands between, and not for subresources.
   UpdateCheck validate_update = nullptr;
-  std::span<const FieldRule> rules = {};  // besides, after the functions
-  bool rules_between = false;             // of an update: between the checks of the metadata
-  WarningSource warn = nullptr;
+  std::span<const FieldRule> rules = {};   // besides, after the functions
+  bool rules_between = false;              // of an update: between the checks of the metadata
+  WarningSource warn = nullptr;            // of writes through the resource itself
+  WarningSource warn_of_status = nullptr;  // of updates through the subresource `status`
   // The version in which the functions see objects of all versions, as kube-apiserver's see its
   // internal ones: "v1". Empty where the versions do not differ.
   std::string_view judged_in = {};

@@ -76,16 +76,17 @@ void CheckDeclaredFeatures(json::Value status, FieldErrors& errors) {
   }
 }
 
-void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors) {
+void CheckPodCidrs(const Context& ctx, json::Value cidrs, const FieldPath& path,
+                   FieldErrors& errors) {
   bool has_v4 = false;
   bool has_v6 = false;
   std::string unreadable;
   for (std::size_t i = 0; i < cidrs.size(); ++i) {
     const std::string_view text = cidrs[i].AsString();
-    CheckCidr(text, path.Index(i), errors);
-    const auto network = golang::ParseIpPrefix(text);
-    if (network.ok()) {
-      (network->address.is_v6 ? has_v6 : has_v4) = true;
+    CheckCidr(ctx, text, path.Index(i), errors);
+    const auto network = golang::ParsePrefixSloppy(text);
+    if (network) {
+      (network->address.Unmap().is_v6 ? has_v6 : has_v4) = true;
     } else if (unreadable.empty()) {
       unreadable = base::StrCat("invalid CIDR[", std::to_string(i),
                                 "]: <nil> (invalid CIDR address: ", text, ")");
@@ -105,12 +106,12 @@ void CheckPodCidrs(json::Value cidrs, const FieldPath& path, FieldErrors& errors
   }
 }
 
-void ValidateNode(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateNode(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckTaints(object["spec"]["taints"], FieldPath("metadata", "taints"), errors);
   CheckNodeResources(object["status"], errors);
   CheckSwap(object["status"], errors);
   CheckDeclaredFeatures(object["status"], errors);
-  CheckPodCidrs(object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
+  CheckPodCidrs(ctx, object["spec"]["podCIDRs"], FieldPath("spec", "podCIDRs"), errors);
 }
 
 void CheckNodeAddresses(json::Value addresses, FieldErrors& errors) {

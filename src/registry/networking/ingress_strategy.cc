@@ -192,7 +192,8 @@ void ValidateIngress(const Context& ctx, json::Value object, FieldErrors& errors
 }
 
 // Where an ingress is reached, by the status.
-void CheckIngressPoints(json::Value points, json::Value old, FieldErrors& errors) {
+void CheckIngressPoints(const Context& ctx, json::Value points, json::Value old,
+                        FieldErrors& errors) {
   std::set<std::string_view> before;
   for (const json::Value& point : old.elements()) before.insert(point["ip"].AsString());
   std::size_t index = 0;
@@ -200,7 +201,7 @@ void CheckIngressPoints(json::Value points, json::Value old, FieldErrors& errors
     const FieldPath at = FieldPath("status", "loadBalancer", "ingress").Index(index++);
     const std::string_view ip = point["ip"].AsString();
     // An address that was good enough before may stay.
-    if (!ip.empty() && !before.contains(ip)) CheckIp(ip, at.Child("ip"), errors);
+    if (!ip.empty() && !before.contains(ip)) CheckIp(ctx, ip, at.Child("ip"), errors);
     const std::string_view host = point["hostname"].AsString();
     if (host.empty()) continue;
     CheckSubdomain(host, at.Child("hostname"), errors);
@@ -214,7 +215,7 @@ void CheckIngressPoints(json::Value points, json::Value old, FieldErrors& errors
 void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
   if (ctx.subresource == "status") {
-    return CheckIngressPoints(object["status"]["loadBalancer"]["ingress"],
+    return CheckIngressPoints(ctx, object["status"]["loadBalancer"]["ingress"],
                               old["status"]["loadBalancer"]["ingress"], errors);
   }
   CheckIngressSpec(ctx, object["spec"], old["spec"], FieldPath("spec"), errors);
@@ -229,6 +230,12 @@ void WarnOfIngress(const Context&, json::Value object, json::Value old,
       "'spec.ingressClassName' instead");
 }
 
+void WarnOfIngressStatus(const Context&, json::Value object, json::Value,
+                         std::vector<std::string>& warnings) {
+  WarnOfIngressPoints(object["status"]["loadBalancer"]["ingress"],
+                      FieldPath("status", "loadBalancer", "ingress"), warnings);
+}
+
 }  // namespace
 
 void AddIngressStrategy(KindTable& table) {
@@ -237,6 +244,7 @@ void AddIngressStrategy(KindTable& table) {
              .validate = &ValidateIngress,
              .validate_update = &ValidateIngressUpdate,
              .warn = &WarnOfIngress,
+             .warn_of_status = &WarnOfIngressStatus,
              .judged_in = "v1",
              .traits = {.counts_generation = true},
              .metadata = {.update = "UF"}});

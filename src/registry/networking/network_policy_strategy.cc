@@ -9,21 +9,22 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckIpBlock(json::Value block, const FieldPath& path, FieldErrors& errors) {
+void CheckIpBlock(const Context& ctx, json::Value block, const FieldPath& path,
+                  FieldErrors& errors) {
   const std::string_view cidr = block["cidr"].AsString();
   if (cidr.empty()) {
     errors.push_back(api::Required(path.Child("cidr"), ""));
     return;
   }
-  CheckCidr(cidr, path.Child("cidr"), errors);
-  const auto network = golang::ParseIpPrefix(cidr);
-  if (!network.ok()) return;
+  CheckCidr(ctx, cidr, path.Child("cidr"), errors);
+  const auto network = golang::ParsePrefixSloppy(cidr);
+  if (!network) return;
   std::size_t index = 0;
   for (const json::Value& except : block["except"].elements()) {
     const FieldPath at = path.Child("except").Index(index++);
-    CheckCidr(except.AsString(), at, errors);
-    const auto inner = golang::ParseIpPrefix(except.AsString());
-    if (inner.ok() && (!network->Contains(*inner) || network->length >= inner->length)) {
+    CheckCidr(ctx, except.AsString(), at, errors);
+    const auto inner = golang::ParsePrefixSloppy(except.AsString());
+    if (inner && (!network->Contains(*inner) || network->length >= inner->length)) {
       errors.push_back(api::Invalid(at, except.AsString(), "must be a strict subset of `cidr`"));
     }
   }
@@ -60,7 +61,7 @@ void CheckPolicyPort(json::Value port, const FieldPath& path, FieldErrors& error
   CheckPort(end.AsInt(), path.Child("endPort"), errors);
 }
 
-void CheckPeer(json::Value peer, const FieldPath& path, FieldErrors& errors) {
+void CheckPeer(const Context& ctx, json::Value peer, const FieldPath& path, FieldErrors& errors) {
   std::size_t peers = 0;
   for (const std::string_view selector : {"podSelector", "namespaceSelector"}) {
     if (peer[selector].is_null()) continue;
@@ -70,7 +71,7 @@ void CheckPeer(json::Value peer, const FieldPath& path, FieldErrors& errors) {
   const bool block = !peer["ipBlock"].is_null();
   if (block) {
     ++peers;
-    CheckIpBlock(peer["ipBlock"], path.Child("ipBlock"), errors);
+    CheckIpBlock(ctx, peer["ipBlock"], path.Child("ipBlock"), errors);
   }
   if (peers == 0) {
     errors.push_back(api::Required(path, "must specify a peer"));
@@ -79,7 +80,7 @@ void CheckPeer(json::Value peer, const FieldPath& path, FieldErrors& errors) {
   }
 }
 
-void ValidateNetworkPolicy(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateNetworkPolicy(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckLabelSelector(spec["podSelector"], path.Child("podSelector"), errors);
@@ -95,7 +96,7 @@ void ValidateNetworkPolicy(const Context&, json::Value object, FieldErrors& erro
       }
       std::size_t peer_index = 0;
       for (const json::Value& peer : rule[peers].elements()) {
-        CheckPeer(peer, at.Child(peers).Index(peer_index++), errors);
+        CheckPeer(ctx, peer, at.Child(peers).Index(peer_index++), errors);
       }
     }
   }

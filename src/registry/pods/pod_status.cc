@@ -150,7 +150,7 @@ bool AreDualStack(json::Value entries, std::string& error) {
 }
 
 // At most one address of each family; what was there before may stay.
-void CheckAddresses(json::Value now, json::Value before, std::string_view list,
+void CheckAddresses(const Context& ctx, json::Value now, json::Value before, std::string_view list,
                     FieldErrors& errors) {
   const FieldPath path("status", list);
   std::size_t index = 0;
@@ -160,7 +160,7 @@ void CheckAddresses(json::Value now, json::Value before, std::string_view list,
     bool known = false;
     for (const json::Value& old : before[list].elements())
       known = known || old["ip"] == entry["ip"];
-    if (!known) CheckIp(ip, at, errors);
+    if (!known) CheckIp(ctx, ip, at, errors);
   }
   if (now[list].size() < 2) return;
   std::string error;
@@ -201,14 +201,14 @@ void ValidatePodStatus(const Context& ctx, json::Value object, json::Value old,
   CheckTransitions(ctx, now, before, old["spec"], errors);
   CheckClaimStatuses(now["resourceClaimStatuses"], object["spec"]["resourceClaims"], errors);
   CheckExtendedClaimStatus(object, errors);
-  CheckAddresses(now, before, "podIPs", errors);
+  CheckAddresses(ctx, now, before, "podIPs", errors);
   if (const json::Value hosts = now["hostIPs"]; !hosts.empty()) {
     const json::Value first = hosts[std::size_t{0}]["ip"];
     if (first.AsString() != now["hostIP"].AsString()) {
       errors.push_back(api::Invalid(path.Child("hostIPs").Index(0).Child("ip"), first.AsString(),
                                     "must be equal to `hostIP`"));
     }
-    CheckAddresses(now, before, "hostIPs", errors);
+    CheckAddresses(ctx, now, before, "hostIPs", errors);
   }
   CheckContainerStatuses(object, errors);
 }

@@ -12,6 +12,7 @@
 #include "registry/pods/pod_parts.h"
 #include "registry/pods/pod_warnings.h"
 #include "registry/pods/template_warnings.h"
+#include "registry/validation/addresses.h"
 
 namespace portcullis::registry {
 namespace {
@@ -246,6 +247,17 @@ void WarnOfPod(const Context& ctx, json::Value object, json::Value old,
   PodWarnings(object["metadata"], object["spec"], api::FieldPath(), warnings);
 }
 
+void WarnOfPodStatus(const Context&, json::Value object, json::Value,
+                     std::vector<std::string>& warnings) {
+  for (const std::string_view list : {"podIPs", "hostIPs"}) {
+    const FieldPath path("status", list);
+    std::size_t index = 0;
+    for (const json::Value& address : object["status"][list].elements()) {
+      WarnOfIp(address["ip"].AsString(), path.Index(index++).Child("ip"), warnings);
+    }
+  }
+}
+
 }  // namespace
 
 void AddPodStrategy(KindTable& table) {
@@ -254,6 +266,7 @@ void AddPodStrategy(KindTable& table) {
              .validate = &ValidatePod,
              .validate_update = &ValidatePodUpdate,
              .warn = &WarnOfPod,
+             .warn_of_status = &WarnOfPodStatus,
              .traits = {.counts_generation = true, .returns_deleted = true},
              .metadata = {.update = "UF"},
              .pod_spec = "spec",

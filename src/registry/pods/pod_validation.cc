@@ -82,7 +82,8 @@ void CheckSearches(json::Value searches, const FieldPath& path, FieldErrors& err
   }
 }
 
-void CheckDnsConfig(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckDnsConfig(const Context& ctx, json::Value spec, const FieldPath& path,
+                    FieldErrors& errors) {
   const json::Value config = spec["dnsConfig"];
   const json::Value servers = config["nameservers"];
   if (spec["dnsPolicy"].AsString() == "None") {
@@ -103,7 +104,7 @@ void CheckDnsConfig(json::Value spec, const FieldPath& path, FieldErrors& errors
   }
   std::size_t index = 0;
   for (const json::Value& server : servers.elements()) {
-    CheckIp(server.AsString(), path.Child("nameservers").Index(index++), errors);
+    CheckIp(ctx, server.AsString(), path.Child("nameservers").Index(index++), errors);
   }
   CheckSearches(config["searches"], path.Child("searches"), errors);
   index = 0;
@@ -130,11 +131,12 @@ void CheckPolicies(json::Value spec, const FieldPath& path, FieldErrors& errors)
   }
 }
 
-void CheckHostAliases(json::Value aliases, const FieldPath& path, FieldErrors& errors) {
+void CheckHostAliases(const Context& ctx, json::Value aliases, const FieldPath& path,
+                      FieldErrors& errors) {
   std::size_t index = 0;
   for (const json::Value& alias : aliases.elements()) {
     const FieldPath at = path.Index(index++);
-    CheckIp(alias["ip"].AsString(), at.Child("ip"), errors);
+    CheckIp(ctx, alias["ip"].AsString(), at.Child("ip"), errors);
     std::size_t name = 0;
     for (const json::Value& host : alias["hostnames"].elements()) {
       CheckSubdomain(host.AsString(), at.Child("hostnames").Index(name++), errors);
@@ -173,9 +175,9 @@ void CheckHostnameOverride(json::Value spec, const FieldPath& path, FieldErrors&
   CheckSubdomain(name.AsString(), path, errors);
 }
 
-void CheckRest(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckRest(const Context& ctx, json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckTolerations(spec["tolerations"], path.Child("tolerations"), errors);
-  CheckHostAliases(spec["hostAliases"], path.Child("hostAliases"), errors);
+  CheckHostAliases(ctx, spec["hostAliases"], path.Child("hostAliases"), errors);
   if (const std::string_view name = spec["priorityClassName"].AsString(); !name.empty()) {
     CheckSubdomain(name, path.Child("priorityClassName"), errors);
   }
@@ -248,7 +250,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   CheckLabels(spec["nodeSelector"], path.Child("nodeSelector"), errors);
   CheckPodSecurityContext(pod, path.Child("securityContext"), errors);
   CheckAffinity(spec["affinity"], path.Child("affinity"), errors);
-  CheckDnsConfig(spec, path.Child("dnsConfig"), errors);
+  CheckDnsConfig(ctx, spec, path.Child("dnsConfig"), errors);
   std::size_t index = 0;
   for (const json::Value& gate : spec["readinessGates"].elements()) {
     const std::string_view type = gate["conditionType"].AsString();
@@ -261,7 +263,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   CheckHostUsers(spec, path, errors);
   CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
   CheckNames(spec, path, errors);
-  CheckRest(spec, path, errors);
+  CheckRest(ctx, spec, path, errors);
 }
 
 // Tokens can be projected only for a service account.

@@ -14,8 +14,8 @@ namespace portcullis::registry {
 namespace {
 
 // `list` is the place of all addresses, `path` that of this one.
-void CheckSliceAddress(std::string_view address, std::string_view type, const FieldPath& list,
-                       const FieldPath& path, FieldErrors& errors) {
+void CheckSliceAddress(const Context& ctx, std::string_view address, std::string_view type,
+                       const FieldPath& list, const FieldPath& path, FieldErrors& errors) {
   if (type == "FQDN") {
     std::string_view name = address;
     if (name.ends_with(".")) name.remove_suffix(1);
@@ -34,12 +34,12 @@ void CheckSliceAddress(std::string_view address, std::string_view type, const Fi
   if (type != "IPv4" && type != "IPv6") return;
   const std::size_t before = errors.size();
   if (type == "IPv4") {
-    CheckIp(address, path, errors);
+    CheckIp(ctx, address, path, errors);
   } else {
     CheckCanonicalIp(address, path, errors);
   }
   if (errors.size() != before) return;
-  if ((address.find(':') != std::string_view::npos) != (type == "IPv6")) {
+  if (IsIpv6(address) != (type == "IPv6")) {
     errors.push_back(api::Invalid(list, address, base::StrCat("must be an ", type, " address")));
   }
   CheckNonSpecialIp(address, path, errors);
@@ -68,8 +68,8 @@ void CheckHints(json::Value hints, const FieldPath& path, FieldErrors& errors) {
   }
 }
 
-void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath& path,
-                   FieldErrors& errors) {
+void CheckEndpoint(const Context& ctx, json::Value endpoint, std::string_view type,
+                   const FieldPath& path, FieldErrors& errors) {
   const json::Value addresses = endpoint["addresses"];
   const FieldPath list = path.Child("addresses");
   if (addresses.empty()) {
@@ -79,7 +79,7 @@ void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath&
   }
   std::size_t index = 0;
   for (const json::Value& address : addresses.elements()) {
-    CheckSliceAddress(address.AsString(), type, list, list.Index(index++), errors);
+    CheckSliceAddress(ctx, address.AsString(), type, list, list.Index(index++), errors);
   }
   if (const json::Value node = endpoint["nodeName"]; !node.is_null()) {
     CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
@@ -91,7 +91,7 @@ void CheckEndpoint(json::Value endpoint, std::string_view type, const FieldPath&
   CheckHints(endpoint["hints"], path.Child("hints"), errors);
 }
 
-void CheckEndpoints(json::Value object, FieldErrors& errors) {
+void CheckEndpoints(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value endpoints = object["endpoints"];
   if (endpoints.size() > 1000) {
     errors.push_back(
@@ -101,7 +101,7 @@ void CheckEndpoints(json::Value object, FieldErrors& errors) {
   const std::string_view type = object["addressType"].AsString();
   std::size_t index = 0;
   for (const json::Value& endpoint : endpoints.elements()) {
-    CheckEndpoint(endpoint, type, FieldPath("endpoints").Index(index++), errors);
+    CheckEndpoint(ctx, endpoint, type, FieldPath("endpoints").Index(index++), errors);
   }
 }
 
@@ -122,16 +122,16 @@ void CheckTypeAndPorts(json::Value object, FieldErrors& errors) {
   }
 }
 
-void ValidateEndpointSlice(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateEndpointSlice(const Context& ctx, json::Value object, FieldErrors& errors) {
   CheckTypeAndPorts(object, errors);
-  CheckEndpoints(object, errors);
+  CheckEndpoints(ctx, object, errors);
 }
 
 // Endpoints that do not change need not become better.
-void ValidateEndpointSliceUpdate(const Context&, json::Value object, json::Value old,
+void ValidateEndpointSliceUpdate(const Context& ctx, json::Value object, json::Value old,
                                  FieldErrors& errors) {
   CheckTypeAndPorts(object, errors);
-  if (!(object["endpoints"] == old["endpoints"])) CheckEndpoints(object, errors);
+  if (!(object["endpoints"] == old["endpoints"])) CheckEndpoints(ctx, object, errors);
   CheckImmutable(object["addressType"], old["addressType"], FieldPath("addressType"), errors);
 }
 

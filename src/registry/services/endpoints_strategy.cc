@@ -9,9 +9,10 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckAddress(json::Value address, const FieldPath& path, FieldErrors& errors) {
+void CheckAddress(const Context& ctx, json::Value address, const FieldPath& path,
+                  FieldErrors& errors) {
   const std::string_view ip = address["ip"].AsString();
-  CheckIp(ip, path.Child("ip"), errors);
+  CheckIp(ctx, ip, path.Child("ip"), errors);
   if (const std::string_view host = address["hostname"].AsString(); !host.empty()) {
     CheckDnsLabel(host, path.Child("hostname"), errors);
   }
@@ -25,7 +26,7 @@ void CheckAddress(json::Value address, const FieldPath& path, FieldErrors& error
   }
 }
 
-void ValidateEndpoints(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateEndpoints(const Context& ctx, json::Value object, FieldErrors& errors) {
   std::size_t index = 0;
   for (const json::Value& subset : object["subsets"].elements()) {
     const FieldPath at = FieldPath("subsets").Index(index++);
@@ -35,7 +36,7 @@ void ValidateEndpoints(const Context&, json::Value object, FieldErrors& errors) 
     for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
       std::size_t address_index = 0;
       for (const json::Value& address : subset[list].elements()) {
-        CheckAddress(address, at.Child(list).Index(address_index++), errors);
+        CheckAddress(ctx, address, at.Child(list).Index(address_index++), errors);
       }
     }
     std::size_t port_index = 0;

@@ -105,7 +105,7 @@ class Services final : public DefaultStrategy {
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
     api::FieldErrors errors;
-    CheckServiceAddresses(object, ReducesFamilies(ctx.sent, old), errors);
+    CheckServiceAddresses(ctx, object, ReducesFamilies(ctx.sent, old), errors);
     if (!errors.empty()) return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
     object = TRY(AllocateAddress(ctx, object, old));
     PortsOfOneWrite taking(ctx);
@@ -194,7 +194,7 @@ class Services final : public DefaultStrategy {
     json::ArrayBuilder families(ctx.arena);
     for (const json::Value& family : spec["ipFamilies"].elements()) families.Add(family);
     const json::Value addresses = spec["clusterIPs"];
-    const bool is_v6 = addresses[std::size_t{0}].AsString().find(':') != std::string_view::npos;
+    const bool is_v6 = IsIpv6(addresses[std::size_t{0}].AsString());
     if (spec["ipFamilies"].empty()) {
       if (is_v6 && addresses[std::size_t{0}].AsString() != kNone) return object;
       families.Add(json::Value::StringView("IPv4"));
@@ -513,11 +513,11 @@ void WarnOfService(const Context&, json::Value object, json::Value,
       warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
     }
   }
+  each("externalIPs", &WarnOfIp);
   if (!addresses.empty() && !headless && !external_name) {
     warnings.emplace_back(
         "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
   }
-  each("externalIPs", &WarnOfIp);
   if (const std::string_view ip = spec["loadBalancerIP"].AsString(); !ip.empty()) {
     WarnOfIp(ip, path.Child("loadBalancerIP"), warnings);
   }
@@ -534,6 +534,12 @@ void WarnOfService(const Context&, json::Value object, json::Value,
   }
 }
 
+void WarnOfServiceStatus(const Context&, json::Value object, json::Value,
+                         std::vector<std::string>& warnings) {
+  WarnOfIngressPoints(object["status"]["loadBalancer"]["ingress"],
+                      api::FieldPath("status", "loadBalancer", "ingress"), warnings);
+}
+
 }  // namespace
 
 void AddServiceStrategy(KindTable& table) {
@@ -542,6 +548,7 @@ void AddServiceStrategy(KindTable& table) {
              .validate = &ValidateService,
              .validate_update = &ValidateServiceUpdate,
              .warn = &WarnOfService,
+             .warn_of_status = &WarnOfServiceStatus,
              .traits = {.created_by_put = true, .names = NameStyle::kLabel},
              .make = &Make<Services>});
 }

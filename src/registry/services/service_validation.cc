@@ -170,7 +170,7 @@ void CheckSessionAffinity(json::Value spec, const FieldPath& path, FieldErrors& 
 
 constexpr std::string_view kOnlyBalanced = "may only be used when `type` is 'LoadBalancer'";
 
-void CheckSourceRanges(json::Value object, FieldErrors& errors) {
+void CheckSourceRanges(const Context& ctx, json::Value object, FieldErrors& errors) {
   constexpr std::string_view kAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
   const json::Value spec = object["spec"];
   const bool balanced = spec["type"].AsString() == "LoadBalancer";
@@ -181,7 +181,7 @@ void CheckSourceRanges(json::Value object, FieldErrors& errors) {
     if (!balanced) errors.push_back(api::Forbidden(path, kOnlyBalanced));
     std::size_t index = 0;
     for (const json::Value& range : ranges.elements()) {
-      CheckCidr(golang::TrimSpace(range.AsString()), path.Index(index++), errors);
+      CheckCidr(ctx, golang::TrimSpace(range.AsString()), path.Index(index++), errors);
     }
   } else if (annotations.Has(kAnnotation)) {
     const FieldPath path = FieldPath("metadata", "annotations").Key(kAnnotation);
@@ -189,7 +189,7 @@ void CheckSourceRanges(json::Value object, FieldErrors& errors) {
     const std::string_view text = golang::TrimSpace(annotations[kAnnotation].AsString());
     if (text.empty()) return;
     for (const std::string_view range : base::Split(text, ',')) {
-      CheckCidr(golang::TrimSpace(range), path, errors);
+      CheckCidr(ctx, golang::TrimSpace(range), path, errors);
     }
   }
 }
@@ -218,10 +218,9 @@ void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& err
   CheckLoadBalancerClass(spec, path, errors);
 }
 
-bool IsIpv6(std::string_view address) { return address.find(':') != std::string_view::npos; }
-
 // Addresses, families and policy by themselves (ValidateServiceClusterIPsRelatedFields).
-void CheckAddressFields(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckAddressFields(const Context& ctx, json::Value spec, const FieldPath& path,
+                        FieldErrors& errors) {
   const json::Value addresses = spec["clusterIPs"];
   const FieldPath addresses_path = path.Child("clusterIPs");
   const std::string_view first = spec["clusterIP"].AsString();
@@ -257,7 +256,7 @@ void CheckAddressFields(json::Value spec, const FieldPath& path, FieldErrors& er
       }
       continue;
     }
-    CheckIp(address, addresses_path.Index(i), errors);
+    CheckIp(ctx, address, addresses_path.Index(i), errors);
   }
   const bool invalid = errors.size() != before;
   if (addresses.size() > 2) {
@@ -280,7 +279,7 @@ void CheckAddressFields(json::Value spec, const FieldPath& path, FieldErrors& er
   }
 }
 
-void CheckLoadBalancerStatus(json::Value object, FieldErrors& errors) {
+void CheckLoadBalancerStatus(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value ingress = object["status"]["loadBalancer"]["ingress"];
   const FieldPath path("status", "loadBalancer", "ingress");
   if (object["spec"]["type"].AsString() != "LoadBalancer" && !ingress.empty()) {
@@ -292,7 +291,7 @@ void CheckLoadBalancerStatus(json::Value object, FieldErrors& errors) {
     const FieldPath at = path.Index(index++);
     const std::string_view ip = point["ip"].AsString();
     const json::Value mode = point["ipMode"];
-    if (!ip.empty()) CheckIp(ip, at.Child("ip"), errors);
+    if (!ip.empty()) CheckIp(ctx, ip, at.Child("ip"), errors);
     if (mode.is_null()) {
       if (!ip.empty()) {
         errors.push_back(api::Required(at.Child("ipMode"), "must be specified when `ip` is set"));
@@ -315,8 +314,9 @@ void CheckLoadBalancerStatus(json::Value object, FieldErrors& errors) {
 
 // What a cluster with IPv4 addresses alone can give (allocateCreate, initIPFamilyFields). Each step
 // is taken only if the one before found nothing.
-void CheckFamilies(json::Value spec, bool reduces, const FieldPath& path, FieldErrors& errors) {
-  CheckAddressFields(spec, path, errors);
+void CheckFamilies(const Context& ctx, json::Value spec, bool reduces, const FieldPath& path,
+                   FieldErrors& errors) {
+  CheckAddressFields(ctx, spec, path, errors);
   if (!errors.empty()) return;
   const json::Value families = spec["ipFamilies"];
   const json::Value addresses = spec["clusterIPs"];
@@ -429,10 +429,11 @@ bool ReducesFamilies(json::Value sent, json::Value old) {
   return now > 0 && now < old["spec"]["ipFamilies"].size();
 }
 
-void CheckServiceAddresses(json::Value object, bool reduces_families, FieldErrors& errors) {
+void CheckServiceAddresses(const Context& ctx, json::Value object, bool reduces_families,
+                           FieldErrors& errors) {
   const json::Value spec = object["spec"];
   if (spec["type"].AsString() == "ExternalName") return;
-  CheckFamilies(spec, reduces_families, FieldPath("spec"), errors);
+  CheckFamilies(ctx, spec, reduces_families, FieldPath("spec"), errors);
 }
 
 void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors) {
@@ -446,9 +447,9 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   // its status makes gets none.
   const bool allocates = ctx.subresource.empty();
   if (type != "ExternalName" && allocates) {
-    CheckFamilies(spec, false, path, addresses);
+    CheckFamilies(ctx, spec, false, path, addresses);
   } else if (type != "ExternalName") {
-    CheckAddressFields(spec, path, addresses);
+    CheckAddressFields(ctx, spec, path, addresses);
   }
   if (allocates && !addresses.empty()) {
     errors.insert(errors.end(), addresses.begin(), addresses.end());
@@ -473,7 +474,7 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   std::size_t index = 0;
   for (const json::Value& ip : spec["externalIPs"].elements()) {
     const FieldPath at = path.Child("externalIPs").Index(index++);
-    if (CheckIp(ip.AsString(), at, errors)) CheckNonSpecialIp(ip.AsString(), at, errors);
+    if (CheckIp(ctx, ip.AsString(), at, errors)) CheckNonSpecialIp(ip.AsString(), at, errors);
   }
   if (type.empty()) {
     errors.push_back(api::Required(path.Child("type"), ""));
@@ -482,7 +483,7 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
                {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, errors);
   }
   CheckPorts(spec, path, errors);
-  CheckSourceRanges(object, errors);
+  CheckSourceRanges(ctx, object, errors);
   CheckLoadBalancer(spec, path, errors);
   CheckTrafficPolicies(spec, ctx.release->GateEnabled("PreferSameTrafficDistribution"), path,
                        errors);
@@ -494,12 +495,12 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
   const json::Value before = old["spec"];
   const FieldPath path("spec");
   if (ctx.subresource == "status") {
-    CheckLoadBalancerStatus(object, errors);
+    CheckLoadBalancerStatus(ctx, object, errors);
     return;
   }
   if (spec["type"].AsString() != "ExternalName") {
     FieldErrors found;
-    CheckFamilies(spec, ReducesFamilies(ctx.sent, old), path, found);
+    CheckFamilies(ctx, spec, ReducesFamilies(ctx.sent, old), path, found);
     if (!found.empty()) {
       errors.insert(errors.end(), found.begin(), found.end());
       return;

@@ -17,7 +17,9 @@ using golang::IpPrefix;
 std::string Canonical(const IpAddress& address) { return address.Unmap().ToString(); }
 
 std::string Canonical(const IpPrefix& prefix) {
-  return base::StrCat(Canonical(prefix.Masked().address), "/", std::to_string(prefix.length));
+  const IpAddress network = prefix.Masked().address;
+  const int length = network.IsMapped() ? prefix.length - 96 : prefix.length;
+  return base::StrCat(Canonical(network), "/", std::to_string(length));
 }
 
 void AddError(const FieldPath& path, std::string_view text, std::string_view what,
@@ -25,15 +27,16 @@ void AddError(const FieldPath& path, std::string_view text, std::string_view wha
   errors.push_back(api::Invalid(path, text, what));
 }
 
-}  // namespace
+bool IsStrict(const Context& ctx) { return ctx.release->GateEnabled("StrictIPCIDRValidation"); }
 
-bool IsIp(std::string_view text) { return golang::ParseIpSloppy(text).has_value(); }
+bool CheckAnyIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (golang::ParseIpSloppy(text)) return true;
+  AddError(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", errors);
+  return false;
+}
 
-bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!golang::ParseIpSloppy(text)) {
-    AddError(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", errors);
-    return false;
-  }
+bool CheckStrictIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (!CheckAnyIp(text, path, errors)) return false;
   const auto strict = golang::ParseIpAddress(text);
   if (!strict.ok()) {
     AddError(path, text, "must not have leading 0s", errors);
@@ -45,11 +48,14 @@ bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors) 
   return false;
 }
 
-bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!golang::ParsePrefixSloppy(text)) {
-    AddError(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", errors);
-    return false;
-  }
+bool CheckAnyCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (golang::ParsePrefixSloppy(text)) return true;
+  AddError(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", errors);
+  return false;
+}
+
+bool CheckStrictCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (!CheckAnyCidr(text, path, errors)) return false;
   const auto strict = golang::ParseIpPrefix(text);
   if (!strict.ok()) {
     AddError(path, text, "must not have leading 0s in IP or prefix length", errors);
@@ -63,15 +69,34 @@ bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors
   return false;
 }
 
+}  // namespace
+
+bool IsIp(std::string_view text) { return golang::ParseIpSloppy(text).has_value(); }
+
+bool IsIpv6(std::string_view text) {
+  const auto address = golang::ParseIpSloppy(text);
+  return address && address->Unmap().is_v6;
+}
+
+bool CheckIp(const Context& ctx, std::string_view text, const FieldPath& path,
+             FieldErrors& errors) {
+  return IsStrict(ctx) ? CheckStrictIp(text, path, errors) : CheckAnyIp(text, path, errors);
+}
+
+bool CheckCidr(const Context& ctx, std::string_view text, const FieldPath& path,
+               FieldErrors& errors) {
+  return IsStrict(ctx) ? CheckStrictCidr(text, path, errors) : CheckAnyCidr(text, path, errors);
+}
+
 void CheckCanonicalIp(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!CheckIp(text, path, errors)) return;
+  if (!CheckStrictIp(text, path, errors)) return;
   const std::string canonical = Canonical(*golang::ParseIpSloppy(text));
   if (text == canonical) return;
   AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
 }
 
 void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (!CheckCidr(text, path, errors)) return;
+  if (!CheckStrictCidr(text, path, errors)) return;
   const std::string canonical = Canonical(*golang::ParsePrefixSloppy(text));
   if (text == canonical) return;
   AddError(path, text, base::StrCat("must be in canonical form (", Quoted(canonical), ")"), errors);
@@ -125,6 +150,14 @@ void WarnOfIp(std::string_view text, const FieldPath& path, std::vector<std::str
     warnings.push_back(base::StrCat(path.ToString(), ": IPv6 address ", Quoted(text),
                                     " should be in RFC 5952 canonical format (",
                                     Quoted(strict->ToString()), ")"));
+  }
+}
+
+void WarnOfIngressPoints(json::Value points, const FieldPath& path,
+                         std::vector<std::string>& warnings) {
+  std::size_t index = 0;
+  for (const json::Value& point : points.elements()) {
+    WarnOfIp(point["ip"].AsString(), path.Index(index++), warnings);
   }
 }
 

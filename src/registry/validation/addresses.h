@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// IP addresses and networks in fields (apimachinery/pkg/util/validation/ip.go, with the gate
-// StrictIPCIDRValidation on). Pure functions; any thread.
+// IP addresses and networks in fields (apimachinery/pkg/util/validation/ip.go). Pure functions; any
+// thread.
 #pragma once
 
 #include <string>
@@ -14,11 +14,15 @@ namespace portcullis::registry {
 
 // An address in any form Go has ever taken, leading zeros included.
 bool IsIp(std::string_view text);
+// Such an address, which is not an IPv4 address inside IPv6 either.
+bool IsIpv6(std::string_view text);
 
-// Fields that are older than canonical forms: neither leading zeros nor IPv4 inside IPv6, and
-// networks without bits beyond their prefix. False if something is wrong.
-bool CheckIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
-bool CheckCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
+// Fields that are older than canonical forms: any form Go has ever taken; with the gate
+// StrictIPCIDRValidation neither leading zeros nor IPv4 inside IPv6, and networks without bits beyond
+// their prefix. False if something is wrong.
+bool CheckIp(const Context& ctx, std::string_view text, const FieldPath& path, FieldErrors& errors);
+bool CheckCidr(const Context& ctx, std::string_view text, const FieldPath& path,
+               FieldErrors& errors);
 // Newer fields: the canonical form and no other.
 void CheckCanonicalIp(std::string_view text, const FieldPath& path, FieldErrors& errors);
 void CheckCanonicalCidr(std::string_view text, const FieldPath& path, FieldErrors& errors);
@@ -29,6 +33,9 @@ void CheckNonSpecialIp(std::string_view text, const FieldPath& path, FieldErrors
 
 // What is unusual about an older field's value.
 void WarnOfIp(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings);
+// Of addresses at which something is reached, each below `path` by its number.
+void WarnOfIngressPoints(json::Value points, const FieldPath& path,
+                         std::vector<std::string>& warnings);
 void WarnOfCidr(std::string_view text, const FieldPath& path, std::vector<std::string>& warnings);
 
 }  // namespace portcullis::registry
