@@ -175,6 +175,17 @@ void CheckHostnameOverride(json::Value spec, const FieldPath& path, FieldErrors&
   CheckSubdomain(name.AsString(), path, errors);
 }
 
+// One way of scheduling has to be named; there is only one.
+void CheckSchedulingGroup(json::Value group, const FieldPath& path, FieldErrors& errors) {
+  if (group.is_null()) return;
+  const json::Value name = group["podGroupName"];
+  if (name.is_null()) {
+    errors.push_back(api::Invalid(path, name, "must specify one of: `podGroupName`"));
+  } else {
+    CheckSubdomain(name.AsString(), path, errors);
+  }
+}
+
 void CheckRest(const Context& ctx, json::Value spec, const FieldPath& path, FieldErrors& errors) {
   CheckTolerations(spec["tolerations"], path.Child("tolerations"), errors);
   CheckHostAliases(ctx, spec["hostAliases"], path.Child("hostAliases"), errors);
@@ -194,6 +205,8 @@ void CheckRest(const Context& ctx, json::Value spec, const FieldPath& path, Fiel
                             path.Child("overhead"), errors);
   }
   CheckOperatingSystem(spec, path, errors);
+  CheckSchedulingGroup(spec["schedulingGroup"], path.Child("schedulingGroup", "podGroupName"),
+                       errors);
   CheckFileKeyRefVolumes(spec, path, errors);
 }
 
