@@ -336,7 +336,6 @@ class Decoder {
   Value ZeroOf(const Schema& schema) {
     switch (schema.kind) {
       case Kind::kString:
-      case Kind::kBytes:  // null as an element: the protobuf form of the store has no null
         return Value::StringView("");
       case Kind::kInteger:
       case Kind::kNumber:

@@ -2,9 +2,13 @@
 
 #include "engine/write/steps.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "api/api_status.h"
 #include "api/schema/defaulting.h"
 #include "api/schema/order.h"
+#include "api/schema/schema.h"
 #include "api/stored_size.h"
 #include "authz/rbac/escalation.h"
 #include "engine/codec/codec.h"
@@ -48,6 +52,35 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
   return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
 }
 
+namespace {
+
+using api::schema::Kind;
+
+bool IsMapOfBytes(const api::schema::Schema& schema) {
+  return schema.kind == Kind::kMap && schema.element != nullptr &&
+         schema.element->kind == Kind::kBytes;
+}
+
+// Go tells bytes that are null in a map (data of a Secret) from empty ones. kube-apiserver stores them so,
+// and reads empty ones.
+json::Value WithEmptyBytes(json::Arena& arena, const api::schema::Schema& schema,
+                           json::Value object) {
+  for (const api::schema::Field& field : schema.fields) {
+    if (!IsMapOfBytes(*field.schema)) continue;
+    const auto map = object[field.name].members();
+    const auto is_null = [](const json::Member& member) { return member.value.is_null(); };
+    if (std::none_of(map.begin(), map.end(), is_null)) continue;
+    std::vector<json::Member> members(map.begin(), map.end());
+    for (json::Member& member : members) {
+      if (is_null(member)) member.value = json::Value::StringView("");
+    }
+    object = json::With(arena, object, field.name, json::MakeObject(arena, members));
+  }
+  return object;
+}
+
+}  // namespace
+
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
   const api::GroupVersionKind& kind = op.resource->kind;
   if (op.resource->custom) {
@@ -57,7 +90,10 @@ base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object,
   }
   // Most of the object is what the request has sent, which got its defaults when it was decoded.
   const json::Value known = op.kind() == kind ? op.request_object : json::Value();
-  const json::Value read = op.world.defaulter->Apply(op.arena, kind, object, known);
+  json::Value read = op.world.defaulter->Apply(op.arena, kind, object, known);
+  if (op.resource->schema != nullptr) {
+    read = WithEmptyBytes(op.arena, *op.resource->schema, read);
+  }
   added = added || !(read == object);
   return read;
 }

@@ -33,7 +33,8 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
 base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied);
 
 // What is read of an object that was stored as `object`: with the defaults of what its strategy has left
-// out, e.g. of the status of a new PersistentVolumeClaim. `added` becomes true if there are such:
+// out, e.g. of the status of a new PersistentVolumeClaim, and with empty bytes where it has null, e.g. in the
+// data of a Secret. `added` becomes true if there are such:
 // kube-apiserver stores the object without them. It writes such an object anew when an update changes
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
