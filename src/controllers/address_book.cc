@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kManagedBy = "ipaddress.kubernetes.io/managed-by";
 constexpr std::string_view kAllocator = "ipallocator.k8s.io";
 constexpr store::Collection kAddresses{"networking.k8s.io", "ipaddresses"};
+constexpr store::Collection kServices{"", "services"};
 
 json::Value IpAddress(json::Arena& arena, std::string_view address, std::string_view ns,
                       std::string_view service) {
@@ -41,8 +42,8 @@ json::Value IpAddress(json::Arena& arena, std::string_view address, std::string_
       .Build();
 }
 
-bool ServesAddresses(const engine::World& world) {
-  return world.catalog->Get()->Find(kAddresses.group, "v1", kAddresses.resource) != nullptr;
+bool ServesAddresses(const api::catalog::Catalog& catalog) {
+  return catalog.Find(kAddresses.group, "v1", kAddresses.resource) != nullptr;
 }
 
 class ApiBook final : public registry::AddressBook {
@@ -75,48 +76,54 @@ class ApiBook final : public registry::AddressBook {
   Client& client_;
 };
 
-// Keys are "<address> <namespace>/<service>".
+// Keys are "<namespace>/<service>".
 class AddressRepair final : public Controller {
  public:
   explicit AddressRepair(const ControllerContext& context) : context_(context) {}
 
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
+    if (event.object->resource() == kServices.resource) {
+      if (event.type != store::EventType::kAdded) return;
+      return enqueue(base::StrCat(event.object->ns(), "/", event.object->name()));
+    }
     if (event.type != store::EventType::kDeleted) return;
     json::Arena arena;
     const auto object = json::Parse(arena, event.object->bytes(), {.borrow_text = true});
     if (!object.ok()) return;
     const json::Value parent = (*object)["spec"]["parentRef"];
-    if (parent["resource"].AsString() != "services") return;
-    enqueue(base::StrCat(event.object->name(), " ", parent["namespace"].AsString(), "/",
-                         parent["name"].AsString()));
+    if (parent["resource"].AsString() != kServices.resource) return;
+    enqueue(base::StrCat(parent["namespace"].AsString(), "/", parent["name"].AsString()));
   }
 
   std::optional<base::Duration> Reconcile(const std::string& key) override {
-    const auto cut = base::Cut(key, " ");
-    const auto owner = base::Cut(cut->second, "/");
+    const auto owner = base::Cut(key, "/");
     const store::ObjectPtr service =
-        context_.store.Get({"", "services", owner->first, owner->second});
-    if (service == nullptr || !Has(*service, cut->first)) return std::nullopt;
-    const base::Status made =
-        ApiBook(context_.client).Enter(cut->first, owner->first, owner->second);
-    if (made.ok() || made.reason() == base::Reason::kAlreadyExists) return std::nullopt;
-    return std::chrono::seconds(1);
+        context_.store.Get({kServices.group, kServices.resource, owner->first, owner->second});
+    if (service == nullptr || !ServesAddresses(*context_.catalog.Get())) return std::nullopt;
+    json::Arena arena;
+    const auto object = json::Parse(arena, service->bytes(), {.borrow_text = true});
+    if (!object.ok()) return std::nullopt;
+    for (const json::Value& item : (*object)["spec"]["clusterIPs"].elements()) {
+      const std::string_view address = item.AsString();
+      if (!context_.network->CheckAddress(address).ok() || IsEntered(address)) continue;
+      const base::Status made =
+          ApiBook(context_.client).Enter(address, owner->first, owner->second);
+      if (!made.ok() && made.reason() != base::Reason::kAlreadyExists) {
+        return std::chrono::seconds(1);
+      }
+    }
+    return std::nullopt;
   }
 
  private:
-  static bool Has(const store::Object& service, std::string_view address) {
-    json::Arena arena;
-    const auto object = json::Parse(arena, service.bytes(), {.borrow_text = true});
-    if (!object.ok()) return false;
-    const auto addresses = (*object)["spec"]["clusterIPs"].elements();
-    return std::any_of(addresses.begin(), addresses.end(),
-                       [&](const json::Value& item) { return item.AsString() == address; });
+  bool IsEntered(std::string_view address) const {
+    return context_.store.Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr;
   }
 
   const ControllerContext& context_;
 };
 
-constexpr store::Collection kHears[] = {kAddresses};
+constexpr store::Collection kHears[] = {kAddresses, kServices};
 
 }  // namespace
 
@@ -131,7 +138,7 @@ const ControllerInfo kAddressRepair = {
 };
 
 std::unique_ptr<registry::AddressBook> MakeAddressBook(const engine::World& world, Client& client) {
-  if (!ServesAddresses(world)) return nullptr;
+  if (!ServesAddresses(*world.catalog->Get())) return nullptr;
   return std::make_unique<ApiBook>(client);
 }
 
@@ -158,7 +165,7 @@ base::Status ReleaseAddresses(const engine::World& world, base::Duration grace) 
 }
 
 base::Status RepairAddresses(const engine::World& world) {
-  if (!ServesAddresses(world)) return base::OkStatus();
+  if (!ServesAddresses(*world.catalog->Get())) return base::OkStatus();
   json::Arena arena;
   for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));

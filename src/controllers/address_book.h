@@ -18,8 +18,9 @@ namespace portcullis::controllers {
 // releases before v1.33: then the Services alone tell which addresses are taken.
 std::unique_ptr<registry::AddressBook> MakeAddressBook(const engine::World& world, Client& client);
 
-// Makes anew what somebody has deleted although a Service has the address. Works as the server
-// itself; not among --controllers.
+// Makes what a Service lacks: what somebody has deleted although the Service has the address, and what
+// a Service never got that an update of its status has made. Works as the server itself; not among
+// --controllers.
 extern const ControllerInfo kAddressRepair;
 
 // Removes what was made for Services that are gone, or that were never stored because the server

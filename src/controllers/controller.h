@@ -25,6 +25,9 @@
 namespace portcullis::kube_cel {
 class Compiler;
 }
+namespace portcullis::registry {
+class ServiceNetwork;
+}
 
 namespace portcullis::controllers {
 
@@ -35,11 +38,12 @@ struct ControllerContext {
   const base::Published<api::catalog::Catalog>& catalog;
   const base::Clock& clock;
   kube_cel::Compiler& compiler;
-  std::string root_ca;               // PEM of the authority behind the serving certificate
-  const release::Release& release;   // whose behaviour is served
-  bool initializers = false;         // objects may have initializers left (docs/legacy.md)
-  std::string service_address = {};  // of the Service kubernetes
-  int server_port = 0;               // to which it leads; 0: 6443
+  std::string root_ca;                      // PEM of the authority behind the serving certificate
+  const release::Release& release;          // whose behaviour is served
+  const registry::ServiceNetwork* network;  // the addresses of Services
+  bool initializers = false;                // objects may have initializers left (docs/legacy.md)
+  std::string service_address = {};         // of the Service kubernetes
+  int server_port = 0;                      // to which it leads; 0: 6443
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

@@ -261,7 +261,7 @@ void Cluster::Follow(const engine::Operation& op, const engine::Outcome& outcome
     if (parts_->quotas == nullptr) {
       parts_->context.emplace(controllers::ControllerContext{
           *parts_->store, *parts_->client, *world().catalog, *world().clock,
-          parts_->engine->compiler(), "", *world().release});
+          parts_->engine->compiler(), "", *world().release, world().services});
       parts_->quotas = controllers::kResourceQuota.create(*parts_->context);
     }
     parts_->quotas->Reconcile(op.ns);

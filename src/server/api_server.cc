@@ -369,7 +369,7 @@ class Server final : public ApiServer {
   void MakeControllers() {
     controller_context_.reset(new controllers::ControllerContext{
         storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
-        identity_.credentials.authority_pem, *env_.release, env_.initializers,
+        identity_.credentials.authority_pem, *env_.release, env_.services, env_.initializers,
         env_.services->first_address(), options_.secure_port});
     loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
     loops_->AddChosen(chosen_controllers_);

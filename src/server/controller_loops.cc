@@ -35,8 +35,8 @@ void ControllerLoops::Add(Loops& loops, const controllers::ControllerInfo& info,
   loop.client = std::move(client);
   loop.context.reset(new controllers::ControllerContext{
       context_.store, loop.client ? *loop.client : context_.client, context_.catalog,
-      context_.clock, context_.compiler, context_.root_ca, context_.release, context_.initializers,
-      context_.service_address, context_.server_port});
+      context_.clock, context_.compiler, context_.root_ca, context_.release, context_.network,
+      context_.initializers, context_.service_address, context_.server_port});
   loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *env_.store);
 }
 

@@ -234,7 +234,8 @@ class Scenario {
     client_.emplace(engine_->world(), IdentityOf(info->account));
     context_.reset(new ControllerContext{*store_, *client_, *engine_->world().catalog, clock_,
                                          engine_->compiler(), std::string(kRootCa),
-                                         *engine_->world().release, false, "10.0.0.1"});
+                                         *engine_->world().release, engine_->world().services,
+                                         false, "10.0.0.1"});
     driver_.emplace(*info, *context_, *store_);
     driver_->Start();
     return base::OkStatus();
