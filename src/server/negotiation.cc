@@ -331,8 +331,8 @@ base::Result<Accepted> NegotiateComponentPage(std::string_view accept, std::stri
     if (auto accepted = AcceptPage(clause, MediaType::kJson, true, kind))
       return *std::move(accepted);
   }
-  return NotAcceptable(cbor ? "application/json, application/yaml, text/plain, application/cbor"
-                            : "application/json, application/yaml, text/plain");
+  return NotAcceptable(
+      OfferedTypes("application/json, application/yaml, text/plain, application/cbor", cbor));
 }
 
 base::Status NotAcceptable(std::string_view types) {
@@ -353,16 +353,21 @@ base::Status CheckContentType(std::string_view content_type, std::string_view co
                       base::StatusDetails{});
 }
 
+std::string_view OfferedTypes(std::string_view types, bool cbor) {
+  return cbor ? types : types.substr(0, types.rfind(", "));
+}
+
 std::string_view OutputTypes(bool cbor) {
-  return cbor ? "application/json, application/yaml, application/vnd.kubernetes.protobuf, "
-                "application/cbor"
-              : "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+  return OfferedTypes(
+      "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor",
+      cbor);
 }
 
 std::string_view StreamTypes(bool cbor) {
-  return cbor ? "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch, "
-                "application/cbor-seq"
-              : "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+  return OfferedTypes(
+      "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch, "
+      "application/cbor-seq",
+      cbor);
 }
 
 base::Result<MediaType> NegotiateInput(std::string_view content_type, bool cbor) {

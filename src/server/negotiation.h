@@ -57,6 +57,8 @@ base::Status CheckAcceptedTypes(std::string_view accept, std::string_view produc
 // The same of a Content-Type and the types that a route takes: UnsupportedMediaType.
 base::Status CheckContentType(std::string_view content_type, std::string_view consumed);
 
+// A list of media types whose last one is CBOR's, as it is offered with and without CBOR.
+std::string_view OfferedTypes(std::string_view types, bool cbor);
 // The types that answers may have, as errors list them, and those of watches.
 std::string_view OutputTypes(bool cbor);
 std::string_view StreamTypes(bool cbor);

@@ -98,19 +98,17 @@ std::string TypesOf(const Call& call) {
                       streams ? StreamTypes(cbor) : "");
 }
 
-std::string_view PatchTypes(bool cbor) {
-  return cbor ? "application/json-patch+json, application/merge-patch+json, "
-                "application/strategic-merge-patch+json, application/apply-patch+yaml, "
-                "application/apply-patch+cbor"
-              : "application/json-patch+json, application/merge-patch+json, "
-                "application/strategic-merge-patch+json, application/apply-patch+yaml";
-}
+constexpr std::string_view kPatchTypes =
+    "application/json-patch+json, application/merge-patch+json, "
+    "application/strategic-merge-patch+json, application/apply-patch+yaml, "
+    "application/apply-patch+cbor";
 
 // What go-restful checks, which serves the built-in resources.
 base::Status CheckMediaTypes(const Call& call) {
   if (call.resource->custom || call.verb == engine::Verb::kConnect) return base::OkStatus();
   if (call.verb == engine::Verb::kPatch) {
-    TRY(CheckContentType(call.headers().Get("Content-Type"), PatchTypes(call.env.cbor)));
+    TRY(CheckContentType(call.headers().Get("Content-Type"),
+                         OfferedTypes(kPatchTypes, call.env.cbor)));
   }
   const std::string_view accept = call.headers().Get("Accept");
   if (CheckAcceptedTypes(accept, OutputTypes(call.env.cbor)).ok()) return base::OkStatus();
