@@ -52,6 +52,7 @@ const std::vector<Goal>& Goals() {
       {"watches", 3, "10,000 watches: memory of each, an event to all", &WatchMemory},
       {"list-pods", 3, "list 5,000 pods: whole, in pages, as a table", &ListPods},
       {"protobuf", 13, "create, get and list in protobuf beside JSON", &ProtobufBesideJson},
+      {"cbor", 13, "create, get and list in CBOR beside JSON", &CborBesideJson},
       {"policies-50", 4, "50 matching policies, over none", &MatchingPolicies},
       {"policies-idle", 4, "10,000 policies of which none matches, over none", &IdlePolicies},
       {"bindings-1024", 4, "1,024 bindings of one policy", &ManyBindings},

@@ -99,6 +99,7 @@ base::Status PolicyMemory(Workshop& shop);
 base::Status WatchMemory(Workshop& shop);
 base::Status ListPods(Workshop& shop);
 base::Status ProtobufBesideJson(Workshop& shop);
+base::Status CborBesideJson(Workshop& shop);
 base::Status StoredObjects(Workshop& shop);
 base::Status DefinitionMemory(Workshop& shop);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issue 13: requests in protobuf beside the same in JSON, of one server in turn.
+// Issue 13: requests in protobuf and in CBOR beside the same in JSON, of one server in turn.
 #include "base/strings.h"
+#include "engine/codec/cbor.h"
 #include "engine/codec/protobuf.h"
 #include "goals.h"
 #include "json/reader.h"
+#include "json/writer.h"
 
 namespace portcullis::load {
 namespace {
@@ -15,18 +17,23 @@ constexpr std::size_t kListed = 500;
 // What a request takes and gives.
 struct Form {
   std::string_view type;
-  bool protobuf;
+  std::string_view prefix;  // of the names of what is created
+  void (*write)(json::Value object, std::string& out);
 };
-constexpr Form kJson{"application/json", false};
-constexpr Form kProtobuf{engine::kProtobufType, true};
+constexpr Form kJson{"application/json", "j-",
+                     [](json::Value object, std::string& out) { json::Write(object, out); }};
+constexpr Form kProtobuf{engine::kProtobufType, "b-", [](json::Value object, std::string& out) {
+                           if (!engine::WriteProtobuf(object, out).ok()) out.clear();
+                         }};
+constexpr Form kCbor{engine::kCborType, "c-", [](json::Value object, std::string& out) {
+                       engine::WriteCbor(nullptr, object, out);
+                     }};
 
-std::string PodBody(const std::string& name, bool protobuf) {
-  std::string text = PodText(name);
-  if (!protobuf) return text;
+std::string PodBody(const std::string& name, const Form& form) {
   json::Arena arena;
   std::string body;
-  const auto pod = json::Parse(arena, text);
-  if (!pod.ok() || !engine::WriteProtobuf(*pod, body).ok()) return {};
+  const auto pod = json::Parse(arena, PodText(name));
+  if (pod.ok()) form.write(*pod, body);
   return body;
 }
 
@@ -38,10 +45,9 @@ net::ClientRequest In(const Form& form, net::ClientRequest request) {
 
 MakeRequest Creates(const Target& target, const Form& form) {
   return [&target, form](std::size_t number) {
-    const std::string name = base::StrCat(form.protobuf ? "b-" : "j-", std::to_string(number));
-    return In(form,
-              target.Request("POST", base::StrCat(kPods, "?dryRun=All"),
-                             std::make_shared<const std::string>(PodBody(name, form.protobuf))));
+    const std::string name = base::StrCat(form.prefix, std::to_string(number));
+    return In(form, target.Request("POST", base::StrCat(kPods, "?dryRun=All"),
+                                   std::make_shared<const std::string>(PodBody(name, form))));
   };
 }
 
@@ -66,28 +72,35 @@ void Add(Workshop& shop, const Duel& duel, std::string_view what) {
                            .spread = duel.rate.spread});
 }
 
-}  // namespace
-
-base::Status ProtobufBesideJson(Workshop& shop) {
+// Creates, reads and lists in `form` beside those in JSON.
+base::Status BesideJson(Workshop& shop, const Form& form, const std::string& flags) {
   constexpr int kConnections = 4;
   constexpr int kSlices = 20;
   constexpr double kSeconds = 0.15;
-  const auto server = TRY(shop.Serve());
+  const auto server = TRY(shop.Serve(flags));
   const Target& target = server->target();
   TRY(CreateMany(target, kPods, kListed,
                  [](std::size_t i) { return PodText(base::StrCat("p-", std::to_string(i))); }));
-  const auto duel = [&](const MakeRequest& json, const MakeRequest& protobuf,
+  const auto duel = [&](const MakeRequest& json, const MakeRequest& other,
                         std::string_view what) -> base::Status {
     const Duel result =
-        Alternate({&target, json}, {&target, protobuf}, kConnections, kSlices, kSeconds);
+        Alternate({&target, json}, {&target, other}, kConnections, kSlices, kSeconds);
     Add(shop, result, what);
     if (result.first.errors > 0) return base::ConfigError(result.first.first_error);
     if (result.second.errors > 0) return base::ConfigError(result.second.first_error);
     return base::OkStatus();
   };
-  TRY(duel(Creates(target, kJson), Creates(target, kProtobuf), "create a Pod (dry run)"));
-  TRY(duel(Reads(target, kJson, "/p-1"), Reads(target, kProtobuf, "/p-1"), "get a Pod"));
-  return duel(Reads(target, kJson, ""), Reads(target, kProtobuf, ""), "list 500 Pods");
+  TRY(duel(Creates(target, kJson), Creates(target, form), "create a Pod (dry run)"));
+  TRY(duel(Reads(target, kJson, "/p-1"), Reads(target, form, "/p-1"), "get a Pod"));
+  return duel(Reads(target, kJson, ""), Reads(target, form, ""), "list 500 Pods");
+}
+
+}  // namespace
+
+base::Status ProtobufBesideJson(Workshop& shop) { return BesideJson(shop, kProtobuf, ""); }
+
+base::Status CborBesideJson(Workshop& shop) {
+  return BesideJson(shop, kCbor, "--feature-gates=CBORServingAndStorage=true");
 }
 
 }  // namespace portcullis::load
