@@ -429,7 +429,7 @@ TEST_F(CatalogTest, DescribesCustomResourcesInDiscoveryAndOpenApi) {
   EXPECT_FALSE(OpenApiV3(*catalog_, "apis/none/v1", text).ok());
 }
 
-// As kube-apiserver writes them, without descriptions.
+// As kube-apiserver writes them, without descriptions of parameters.
 TEST_F(CatalogTest, DescribesTheOperationsOfCustomResourcesInVersion2OfOpenApi) {
   const SchemaText none = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
   const json::Value document = json::Parse(arena_, OpenApiV2(*catalog_, none).value()).value();
@@ -440,6 +440,7 @@ TEST_F(CatalogTest, DescribesTheOperationsOfCustomResourcesInVersion2OfOpenApi) 
       json::ToString(item["patch"], {.sort_keys = true}),
       R"({"consumes":["application/json-patch+json","application/merge-patch+json",)"
       R"("application/apply-patch+yaml"],)"
+      R"("description":"partially update the specified CronTab",)"
       R"("operationId":"patchStableExampleComV1NamespacedCronTab",)"
       R"("parameters":[{"$ref":"#/parameters/body-78PwaGsr"},)"
       R"({"in":"query","name":"dryRun","type":"string","uniqueItems":true},)"
@@ -447,12 +448,16 @@ TEST_F(CatalogTest, DescribesTheOperationsOfCustomResourcesInVersion2OfOpenApi) 
       R"({"in":"query","name":"fieldValidation","type":"string","uniqueItems":true},)"
       R"({"$ref":"#/parameters/force-tOGGb0Yi"}],)"
       R"("produces":["application/json","application/yaml"],)"
-      R"("responses":{"200":{"schema":{"$ref":"#/definitions/com.example.stable.v1.CronTab"}},)"
-      R"("401":{}},"schemes":["https"],"tags":["stableExampleCom_v1"],)"
+      R"("responses":{"200":{"description":"OK",)"
+      R"("schema":{"$ref":"#/definitions/com.example.stable.v1.CronTab"}},)"
+      R"("401":{"description":"Unauthorized"}},"schemes":["https"],"tags":["stableExampleCom_v1"],)"
       R"("x-kubernetes-action":"patch","x-kubernetes-group-version-kind":)"
       R"({"group":"stable.example.com","kind":"CronTab","version":"v1"}})");
-  EXPECT_EQ(json::ToString(document["paths"][root + "/scale"]["put"]["parameters"][0],
-                           {.sort_keys = true}),
+  const json::Value replaced = document["paths"][root + "/scale"]["put"];
+  EXPECT_EQ(replaced["description"].AsString(), "replace scale of the specified CronTab");
+  const json::Value listed = document["paths"]["/api/v1/pods"]["get"];
+  EXPECT_EQ(json::ToString(listed["responses"]["401"]), R"({"description":"Unauthorized"})");
+  EXPECT_EQ(json::ToString(replaced["parameters"][0], {.sort_keys = true}),
             R"({"in":"body","name":"body","required":true,)"
             R"("schema":{"$ref":"#/definitions/io.k8s.api.autoscaling.v1.Scale"}})");
   for (const json::Member& path : document["paths"].members()) {

@@ -105,6 +105,9 @@ struct Action {
   std::string_view name;     // x-kubernetes-action
   std::string_view verb;     // at the front of operation ids
   std::string_view of = {};  // what stands before the kind there
+  // The description before the kind, in two parts: "status of" stands between them.
+  std::string_view does;
+  std::string_view whom = "the specified ";
   Names parameters = {};
   Content body = Content::kNone;
   Content answer = Content::kObject;
@@ -113,6 +116,8 @@ struct Action {
 constexpr Action kDelete = {.method = "delete",
                             .name = "delete",
                             .verb = "delete",
+                            .does = "delete ",
+                            .whom = "a ",
                             .parameters = kDeleteParameters,
                             .body = Content::kDeleteOptions,
                             .answer = Content::kStatus,
@@ -121,29 +126,37 @@ constexpr Action kDeleteCollection = {.method = "delete",
                                       .name = "deletecollection",
                                       .verb = "delete",
                                       .of = "Collection",
+                                      .does = "delete collection of ",
+                                      .whom = "",
                                       .parameters = kListParameters,
                                       .answer = Content::kStatus};
 constexpr Action kGet = {
-    .method = "get", .name = "get", .verb = "read", .parameters = kGetParameters};
+    .method = "get", .name = "get", .verb = "read", .does = "read ", .parameters = kGetParameters};
 constexpr Action kList = {.method = "get",
                           .name = "list",
                           .verb = "list",
+                          .does = "list objects of kind ",
+                          .whom = "",
                           .parameters = kListParameters,
                           .answer = Content::kList};
 constexpr Action kPatch = {.method = "patch",
                            .name = "patch",
                            .verb = "patch",
+                           .does = "partially update ",
                            .parameters = kPatchParameters,
                            .body = Content::kPatch};
 constexpr Action kPost = {.method = "post",
                           .name = "post",
                           .verb = "create",
+                          .does = "create ",
+                          .whom = "a ",
                           .parameters = kWriteParameters,
                           .body = Content::kObject,
                           .codes = kOkCreatedOrAccepted};
 constexpr Action kPut = {.method = "put",
                          .name = "put",
                          .verb = "replace",
+                         .does = "replace ",
                          .parameters = kWriteParameters,
                          .body = Content::kObject,
                          .codes = kOkOrCreated};
@@ -223,7 +236,9 @@ class Paths {
 
   Value Operation(const Action& action, std::string_view id, Names parameters) {
     json::ObjectBuilder operation(arena_);
-    operation.Set("operationId", id);
+    const std::string subject = subresource_.empty() ? "" : base::StrCat(subresource_, " of ");
+    operation.Set("description", base::StrCat(action.does, subject, action.whom, info_.kind.kind))
+        .Set("operationId", id);
     const bool is_patch = action.body == Content::kPatch;
     if (!v3_) {
       operation.Set("consumes", Texts(is_patch ? Names(kPatchTypesOfV2) : kMediaTypes))

@@ -221,6 +221,41 @@ Value WithInitializers(json::Arena& arena, const Catalog& catalog, Value documen
             : json::With(arena, document, "definitions", definitions.Build());
 }
 
+std::string_view TextOf(std::string_view code) {
+  return code == "200"   ? "OK"
+         : code == "201" ? "Created"
+         : code == "202" ? "Accepted"
+         : code == "401" ? "Unauthorized"
+                         : "";
+}
+
+// The responses of a path's operations with the descriptions that OpenAPI demands.
+Value WithResponseTexts(json::Arena& arena, Value item) {
+  const auto described = [&](const json::Member& response) {
+    json::ObjectBuilder with_text(arena);
+    with_text.Set("description", TextOf(response.name()));
+    for (const json::Member& member : response.value.members()) {
+      with_text.Set(member.name(), member.value);
+    }
+    return with_text.Build();
+  };
+  return json::EditMembers(arena, item, [&](const json::Member& operation) {
+    const Value responses = operation.value["responses"];
+    if (responses.is_null()) return operation.value;
+    return json::With(arena, operation.value, "responses",
+                      json::EditMembers(arena, responses, described));
+  });
+}
+
+// A document with all that its server has.
+Value Finished(json::Arena& arena, const Catalog& catalog, Value document, bool v3) {
+  const Value paths = json::EditMembers(arena, document["paths"], [&](const json::Member& path) {
+    return WithResponseTexts(arena, path.value);
+  });
+  document = json::With(arena, document, "paths", paths);
+  return WithInitializers(arena, catalog, document, v3);
+}
+
 }  // namespace
 
 base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& schema_text) {
@@ -243,7 +278,7 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   }
   document = json::With(arena, document, "definitions", definitions.Build());
   document = json::With(arena, document, "paths", json::Sorted(arena, paths.Build()));
-  return json::ToString(WithInitializers(arena, catalog, document, false), Plain());
+  return json::ToString(Finished(arena, catalog, document, false), Plain());
 }
 
 base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) {
@@ -282,7 +317,7 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   std::string text;
   const Value documents = TRY(UnpackDocument(catalog, kOpenApiV3Section, arena, text));
   const auto written = [&](Value document) {
-    return json::ToString(WithInitializers(arena, catalog, document, true), Plain());
+    return json::ToString(Finished(arena, catalog, document, true), Plain());
   };
   const auto custom = CustomOf(catalog, path);
   std::string swagger;
