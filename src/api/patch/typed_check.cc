@@ -95,7 +95,6 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
       if (!value.is_bool()) Add(path, "expected boolean, got " + got());
       break;
     case Kind::kQuantity:
-    case Kind::kIntOrString:
     case Kind::kTime:
     case Kind::kMicroTime:
       if (value.is_array() || value.is_object()) Add(path, "expected any scalar, got " + got());
@@ -127,7 +126,6 @@ void Checker::CheckForeign(const Schema& schema, Value value, const std::string&
     case Kind::kBoolean:
       return Add(path, "expected boolean, got " + text);
     case Kind::kQuantity:
-    case Kind::kIntOrString:
     case Kind::kTime:
     case Kind::kMicroTime:
       return Add(path, "expected any scalar, got " + text);
