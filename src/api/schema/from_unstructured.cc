@@ -2,6 +2,7 @@
 
 #include "api/schema/from_unstructured.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -73,48 +74,6 @@ base::Result<Value> Scalar(json::Arena& arena, const Schema& schema, Value value
   return Error(base::StrCat("unrecognized type: ", GoKind(schema)));
 }
 
-base::Result<Value> Struct(json::Arena& arena, const Schema& schema, Value value) {
-  if (!value.is_object()) return Error(base::StrCat("cannot restore struct from: ", GoKind(value)));
-  std::vector<json::Member> changed;
-  for (const Field& field : schema.fields) {
-    const Value* member = value.Find(field.name, field.hash);
-    if (member == nullptr || field.schema == nullptr) continue;
-    const Value made = TRY(FromUnstructured(arena, *field.schema, *member));
-    if (!made.IsSameAs(*member)) changed.emplace_back(field.name, made);
-  }
-  if (changed.empty()) return value;
-  json::ObjectBuilder out(arena, value);
-  for (const json::Member& member : changed) out.Set(member.name(), member.value);
-  return out.Build();
-}
-
-base::Result<Value> Map(json::Arena& arena, const Schema& schema, Value value) {
-  if (!value.is_object()) return Error(base::StrCat("cannot restore map from ", GoKind(value)));
-  if (schema.element == nullptr) return value;
-  json::ObjectBuilder out(arena, value);
-  bool changed = false;
-  for (const json::Member& member : value.members()) {
-    const Value made = TRY(FromUnstructured(arena, *schema.element, member.value));
-    if (made.IsSameAs(member.value)) continue;
-    out.Set(member.name(), made);
-    changed = true;
-  }
-  return changed ? out.Build() : value;
-}
-
-base::Result<Value> Array(json::Arena& arena, const Schema& schema, Value value) {
-  if (!value.is_array()) return Error(base::StrCat("cannot restore slice from ", GoKind(value)));
-  if (schema.element == nullptr) return value;
-  json::ArrayBuilder out(arena);
-  bool changed = false;
-  for (const Value& element : value.elements()) {
-    const Value made = TRY(FromUnstructured(arena, *schema.element, element));
-    changed = changed || !made.IsSameAs(element);
-    out.Add(made);
-  }
-  return changed ? out.Build() : value;
-}
-
 // A list of numbers is bytes, too, of which Go keeps the low bits.
 base::Result<Value> ByteList(json::Arena& arena, Value value) {
   Schema byte;
@@ -136,33 +95,120 @@ base::Result<Value> Bytes(json::Arena& arena, const Schema& schema, Value value)
   return Error(base::StrCat("error decoding from json: ", decoded.status().message()));
 }
 
-}  // namespace
+class Restorer {
+ public:
+  Restorer(json::Arena& arena, std::vector<std::string>* unknown)
+      : arena_(arena), unknown_(unknown) {}
 
-base::Result<Value> FromUnstructured(json::Arena& arena, const Schema& schema, Value value) {
+  base::Result<Value> Convert(const Schema& schema, Value value);
+
+ private:
+  base::Result<Value> Struct(const Schema& schema, Value value);
+  base::Result<Value> Map(const Schema& schema, Value value);
+  base::Result<Value> Array(const Schema& schema, Value value);
+
+  // What `step` leads to.
+  base::Result<Value> Below(std::string_view step, const Schema& schema, Value value) {
+    if (unknown_ == nullptr) return Convert(schema, value);
+    const std::size_t length = path_.size();
+    path_ = PathTo(step);
+    auto converted = Convert(schema, value);
+    path_.resize(length);
+    return converted;
+  }
+  std::string PathTo(std::string_view step) const {
+    const bool dot = !path_.empty() && !step.starts_with('[');
+    return base::StrCat(path_, dot ? "." : "", step);
+  }
+
+  json::Arena& arena_;
+  std::vector<std::string>* unknown_;  // null: unknown fields stay
+  std::string path_;                   // without the keys of maps
+};
+
+base::Result<Value> Restorer::Struct(const Schema& schema, Value value) {
+  if (!value.is_object()) return Error(base::StrCat("cannot restore struct from: ", GoKind(value)));
+  std::vector<json::Member> members;
+  members.reserve(value.size());
+  bool changed = false;
+  for (json::Member member : value.members()) {
+    const Field* field = schema.FindField(member.name(), member.hash);
+    if (field != nullptr && field->schema != nullptr) {
+      const Value made = TRY(Below(member.name(), *field->schema, member.value));
+      changed = changed || !made.IsSameAs(member.value);
+      member.value = made;
+    } else if (field == nullptr && unknown_ != nullptr && !schema.preserve_unknown_fields) {
+      unknown_->push_back(PathTo(member.name()));
+      changed = true;
+      continue;
+    }
+    members.push_back(member);
+  }
+  return changed ? json::MakeObject(arena_, members) : value;
+}
+
+base::Result<Value> Restorer::Map(const Schema& schema, Value value) {
+  if (!value.is_object()) return Error(base::StrCat("cannot restore map from ", GoKind(value)));
+  if (schema.element == nullptr) return value;
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  bool changed = false;
+  for (json::Member& member : members) {
+    const Value made = TRY(Convert(*schema.element, member.value));
+    changed = changed || !made.IsSameAs(member.value);
+    member.value = made;
+  }
+  return changed ? json::MakeObject(arena_, members) : value;
+}
+
+base::Result<Value> Restorer::Array(const Schema& schema, Value value) {
+  if (!value.is_array()) return Error(base::StrCat("cannot restore slice from ", GoKind(value)));
+  if (schema.element == nullptr) return value;
+  std::vector<Value> elements(value.elements().begin(), value.elements().end());
+  bool changed = false;
+  std::size_t index = 0;
+  for (Value& element : elements) {
+    const std::string step = base::StrCat("[", std::to_string(index++), "]");
+    const Value made = TRY(Below(step, *schema.element, element));
+    changed = changed || !made.IsSameAs(element);
+    element = made;
+  }
+  return changed ? json::MakeArray(arena_, elements) : value;
+}
+
+base::Result<Value> Restorer::Convert(const Schema& schema, Value value) {
   if (value.is_null()) return value;
   switch (schema.kind) {
     case Kind::kStruct:
-      return Struct(arena, schema, value);
+      return Struct(schema, value);
     case Kind::kMap:
-      return Map(arena, schema, value);
+      return Map(schema, value);
     case Kind::kArray:
-      return Array(arena, schema, value);
+      return Array(schema, value);
     case Kind::kBytes:
-      return Bytes(arena, schema, value);
+      return Bytes(arena_, schema, value);
     case Kind::kString:
     case Kind::kBoolean:
     case Kind::kInteger:
     case Kind::kNumber:
-      return Scalar(arena, schema, value);
+      return Scalar(arena_, schema, value);
     case Kind::kAny:
       // Written from a Go map, whose keys are in order.
-      return schema.go_type == "runtime.RawExtension" ? json::Sorted(arena, value) : value;
+      return schema.go_type == "runtime.RawExtension" ? json::Sorted(arena_, value) : value;
     default:
       break;
   }
   // Types that read their JSON themselves.
-  TRY(Decode(arena, schema, value));
+  TRY(Decode(arena_, schema, value));
   return value;
+}
+
+}  // namespace
+
+base::Result<Value> FromUnstructured(json::Arena& arena, const Schema& schema, Value value,
+                                     std::vector<std::string>* unknown_fields) {
+  auto converted = Restorer(arena, unknown_fields).Convert(schema, value);
+  if (unknown_fields != nullptr) std::sort(unknown_fields->begin(), unknown_fields->end());
+  return converted;
 }
 
 }  // namespace portcullis::api::schema

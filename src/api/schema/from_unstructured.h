@@ -6,15 +6,20 @@
 // (k8s.io/apimachinery/pkg/runtime/converter.go). Decode() has the texts of the JSON decoder.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::api::schema {
 
-// The value as Decode() is to see it; an error has the bare text. Threads: any; `arena` outlives the
-// result.
+// The value as Decode() is to see it; an error has the bare text. If given, `unknown_fields` receives the
+// paths of unknown fields, which the value is without then: sorted, and without the keys of maps on the
+// way. Threads: any; `arena` outlives the result.
 base::Result<json::Value> FromUnstructured(json::Arena& arena, const Schema& schema,
-                                           json::Value value);
+                                           json::Value value,
+                                           std::vector<std::string>* unknown_fields = nullptr);
 
 }  // namespace portcullis::api::schema

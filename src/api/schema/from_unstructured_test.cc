@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "api/catalog/catalog.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -38,6 +40,23 @@ TEST_F(FromUnstructuredTest, FloatsKeepTheFirstDigitsOfAnInteger) {
   EXPECT_EQ(Convert(Kind::kNumber, "9007199254740993"), "9007199254740992");
   EXPECT_EQ(Convert(Kind::kNumber, "9223372036854775807"), "9223372036854776000");
   EXPECT_EQ(Convert(Kind::kNumber, "1.5"), "1.5");
+}
+
+TEST_F(FromUnstructuredTest, UnknownFieldsAreToldInOrderWithoutTheKeysOfMaps) {
+  const auto catalog = catalog::Catalog::BuiltIn({}).value();
+  const Schema* slice = catalog->FindSchema({"resource.k8s.io", "v1", "ResourceSlice"});
+  ASSERT_NE(slice, nullptr);
+  const json::Value value =
+      json::Parse(arena_, R"({"spec":{"z":1,"devices":[{},{"name":"a","zoo":{},)"
+                          R"("attributes":{"x":{"foo":1,"string":"s"}}}]},"a":[]})")
+          .value();
+  std::vector<std::string> unknown;
+  const auto converted = FromUnstructured(arena_, *slice, value, &unknown);
+  ASSERT_TRUE(converted.ok());
+  EXPECT_EQ(unknown, (std::vector<std::string>{"a", "spec.devices[1].attributes.foo",
+                                               "spec.devices[1].zoo", "spec.z"}));
+  EXPECT_EQ(json::ToString(*converted),
+            R"({"spec":{"devices":[{},{"name":"a","attributes":{"x":{"string":"s"}}}]}})");
 }
 
 }  // namespace

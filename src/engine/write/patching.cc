@@ -214,9 +214,15 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     }
     if (patched.strategic) {
       // What was merged as a map is not read from JSON.
-      const auto converted = api::schema::FromUnstructured(op.arena, *target.schema, object);
+      std::vector<std::string> unknown;
+      const auto converted = api::schema::FromUnstructured(
+          op.arena, *target.schema, object,
+          validation == FieldValidation::kIgnore ? nullptr : &unknown);
       if (!converted.ok()) return does_not_fit(converted.status());
       object = *converted;
+      for (std::string& text : api::schema::DecodingWarnings({}, unknown)) {
+        patched.strict_errors.push_back(std::move(text));
+      }
     }
     object = json::With(op.arena, object, "kind", json::String(op.arena, kind.kind));
     object = json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(kind)));
