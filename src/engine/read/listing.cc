@@ -98,7 +98,7 @@ std::string RightBefore(std::string start) {
   return start + '\xFF';
 }
 
-// Whether the list is of one object by its name, which has no pages.
+// Whether the list is of one object by its name, which has no pages. Beside a token it has some.
 bool IsOfOneName(const Operation& op, const Selection& selection) {
   const std::string* name = selection.fields.RequiresExactMatch("metadata.name");
   if (name == nullptr || name->empty() || !registry::IsPathSegmentName(*name, false).empty())
@@ -185,8 +185,7 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
   const bool cut = options.limit > 0 && !(cached && options.resource_version == "0");
   const auto limit = static_cast<std::size_t>(cut ? options.limit : 0);
   Continue from;
-  const bool of_one = IsOfOneName(op, selection);
-  if (!options.continue_token.empty() && !of_one) {
+  if (!options.continue_token.empty()) {
     from = TRY(ReadToken(op.arena, options.continue_token, selection.ns));
     if (!options.resource_version.empty() && options.resource_version != "0") {
       return base::BadRequest("specifying resource version is not allowed when using continue");
@@ -200,7 +199,8 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     }
     // Of old, a page of a state means exactly that state.
     const std::string& match = options.resource_version_match;
-    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0 && !of_one);
+    const bool exact = match == "Exact" ||
+                       (match.empty() && limit > 0 && *asked > 0 && !IsOfOneName(op, selection));
     const std::int64_t current = op.world.store->revision();
     if (*asked > current) return TooLargeVersion(*asked, current, exact ? 0 : 1);
     if (exact) request.revision = *asked;
