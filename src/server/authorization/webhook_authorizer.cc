@@ -2,14 +2,11 @@
 
 #include "server/authorization/webhook_authorizer.h"
 
-#include <list>
-#include <map>
-#include <optional>
 #include <utility>
 
+#include "base/expiring_cache.h"
 #include "base/gotext.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "base/strings.h"
 #include "json/writer.h"
 #include "kubeconfig/client.h"
@@ -23,53 +20,12 @@ constexpr std::string_view kGroup = "authorization.k8s.io/";
 constexpr std::string_view kKind = "SubjectAccessReview";
 // A question that its asker has made longer than this is not remembered.
 constexpr std::size_t kMaxControlled = 10000;
+constexpr std::size_t kMaxAnswers = 8192;
 
 struct Answer {
   bool allowed = false;
   bool denied = false;
   std::string reason;
-};
-
-// The answers of late, the least used of them thrown out first. Thread-safe.
-class AnswerCache {
- public:
-  std::optional<Answer> Find(const std::string& key, base::SteadyTime now) {
-    base::MutexLock lock(mutex_);
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end()) return std::nullopt;
-    if (found->second->expires <= now) {
-      by_use_.erase(found->second);
-      by_key_.erase(found);
-      return std::nullopt;
-    }
-    by_use_.splice(by_use_.begin(), by_use_, found->second);
-    return found->second->answer;
-  }
-
-  void Put(const std::string& key, const Answer& answer, base::SteadyTime expires) {
-    base::MutexLock lock(mutex_);
-    if (const auto found = by_key_.find(key); found != by_key_.end()) {
-      by_use_.erase(found->second);
-      by_key_.erase(found);
-    }
-    if (by_use_.size() >= kMost) {
-      by_key_.erase(by_use_.back().key);
-      by_use_.pop_back();
-    }
-    by_use_.push_front({key, answer, expires});
-    by_key_.emplace(by_use_.front().key, by_use_.begin());
-  }
-
- private:
-  static constexpr std::size_t kMost = 8192;
-  struct Entry {
-    std::string key;
-    Answer answer;
-    base::SteadyTime expires;
-  };
-  base::Mutex mutex_;
-  std::list<Entry> by_use_ PC_GUARDED_BY(mutex_);
-  std::map<std::string_view, std::list<Entry>::iterator> by_key_ PC_GUARDED_BY(mutex_);
 };
 
 // v1beta1 calls the groups "group".
@@ -202,7 +158,7 @@ class WebhookAuthorizer final : public authz::Authorizer {
   const kubeconfig::Client client_;
   const base::Clock& clock_;
   const WebhookMetrics& metrics_;
-  mutable AnswerCache cache_;
+  mutable base::ExpiringCache<Answer> cache_{kMaxAnswers};
 };
 
 }  // namespace
