@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/domain_path.h"
 #include "api/field_error.h"
 #include "api/names.h"
 #include "api/selector/label_selector.h"
@@ -119,30 +120,10 @@ constexpr Mode kModes[] = {
 };
 constexpr std::size_t kOldWay = std::size(kModes) - 1;
 
-bool IsHttpPath(std::string_view text) {
-  constexpr std::string_view kAllowed =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~%!$&'()*+,;=:";
-  return text.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 // A fault is a refusal by its message; the reason does not matter.
 base::Status CheckExtraKey(const std::string& key) {
   const api::FieldPath path = api::FieldPath("extra").Child("key");
-  api::FieldErrors errors;
-  const auto parts = base::Cut(key, "/");
-  if (!parts || parts->first.empty() || parts->second.empty()) {
-    errors.push_back(
-        api::Invalid(path, key, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
-  } else {
-    for (const std::string& text : api::IsDns1123Subdomain(parts->first)) {
-      errors.push_back(api::Invalid(path, parts->first, text));
-    }
-    if (!IsHttpPath(parts->second)) {
-      errors.push_back(api::Invalid(path, parts->second,
-                                    "Invalid path (regex used for validation is "
-                                    "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"));
-    }
-  }
+  const api::FieldErrors errors = api::CheckDomainPrefixedPath(path, key);
   if (errors.empty()) return base::OkStatus();
   return base::Status(base::Reason::kForbidden, api::AggregateText(errors));
 }
