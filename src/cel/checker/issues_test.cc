@@ -264,5 +264,21 @@ TEST(IssuesTest, LimitsNestingAndSize) {
   EXPECT_NE(check(repeat("\xff", 5000)), "");
 }
 
+// Of values of any type everything may be asked, but no macro goes through them.
+TEST(Issues, AnyIsDynamicButNoRange) {
+  EnvironmentBuilder builder;
+  builder.AddVariable("claims", "map(string, any)");
+  const auto environment = builder.Build();
+  ASSERT_TRUE(environment.ok());
+  for (const char* text :
+       {"claims.a.b == 1", "claims.a + 1 > 2 ? claims.b : 'x'",
+        "'x' in claims.a && size(claims.a) > 0", "dyn(claims.a).all(x, x > 1)"}) {
+    EXPECT_EQ((*environment)->Check(text).issues.ToString(), "") << text;
+  }
+  EXPECT_EQ((*environment)->Check("claims.a.all(x, true)").issues.ToString(),
+            "ERROR: <input>:1:7: expression of type 'any' cannot be range of a comprehension (must "
+            "be list, map, or dynamic)\n | claims.a.all(x, true)\n | ......^");
+}
+
 }  // namespace
 }  // namespace portcullis::cel

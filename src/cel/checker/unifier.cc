@@ -38,8 +38,8 @@ bool IsNullable(const Type* type) {
 }
 
 bool IsEqualOrMoreGeneral(const Type* a, const Type* b) {
-  if (a->kind == TypeKind::kDyn || a->kind == TypeKind::kParam) return true;
-  if (b->kind == TypeKind::kDyn || b->kind == TypeKind::kParam) return false;
+  if (a->is_dyn() || a->kind == TypeKind::kParam) return true;
+  if (b->is_dyn() || b->kind == TypeKind::kParam) return false;
   if (a->kind != b->kind || a->params.size() != b->params.size()) return false;
   if (a->kind == TypeKind::kType) return true;
   if (a->name != b->name) return false;
@@ -51,9 +51,7 @@ bool IsEqualOrMoreGeneral(const Type* a, const Type* b) {
 
 }  // namespace
 
-bool IsDynOrError(const Type* type) {
-  return type->kind == TypeKind::kDyn || type->kind == TypeKind::kError;
-}
+bool IsDynOrError(const Type* type) { return type->is_dyn() || type->kind == TypeKind::kError; }
 
 const Type* Unifier::NewVariable() {
   const std::string name = std::string(kPrefix) + std::to_string(substitutions_.size());
