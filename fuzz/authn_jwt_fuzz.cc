@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Any text as a bearer token and as a token file: taking it apart and judging it never crashes, and
-// no token made up here is accepted.
+// Any text as a bearer token, as a token file and as a JSON Web Key Set: taking it apart and judging
+// it never crashes, and no token made up here is accepted.
 #include <cstdlib>
+#include <string>
 
+#include "authn/jwt.h"
 #include "authn/methods.h"
 #include "authn/service_account.h"
 #include "base/clock.h"
+#include "json/reader.h"
 
 namespace authn = portcullis::authn;
 
@@ -34,5 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (identity.ok() && identity->has_value()) std::abort();
   }
   (void)authn::ParseTokenFile("file", text, {});
+  (void)authn::UntrustedIssuer(text);
+  if (const auto set = portcullis::json::ParseDocument(std::string(text)); set.ok()) {
+    (void)authn::ParseJsonWebKeySet(*set);
+  }
   return 0;
 }

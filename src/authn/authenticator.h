@@ -30,6 +30,10 @@ struct RequestView {
   std::string_view remote_address;                      // "127.0.0.1:50123"
   // Those a TokenReview asks for; null or empty: those of the API server.
   const std::vector<std::string>* audiences = nullptr;
+  std::string_view path;  // of the URL
+  // On a thread that must not wait: set if the answer needs a call of another server. The answer does
+  // not count then. Null: the thread may wait.
+  bool* would_wait = nullptr;
 };
 
 // What is to be said of a request because of how it was authenticated.
@@ -61,6 +65,11 @@ class TokenAuthenticator {
   virtual ~TokenAuthenticator() = default;
   virtual base::Result<std::optional<Identity>> AuthenticateToken(
       std::string_view token, const std::vector<std::string>& audiences) const = 0;
+  // Whether that may call another server.
+  virtual bool MayWait(std::string_view /*token*/,
+                       const std::vector<std::string>& /*audiences*/) const {
+    return false;
+  }
 };
 
 // Extra key of the credential id: "X509SHA256=<hex>" or "JTI=<id>".

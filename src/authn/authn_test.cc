@@ -8,6 +8,7 @@
 #include "authn/service_account.h"
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
+#include "json/reader.h"
 #include "net/http.h"
 #include "net/server.h"
 #include "pki/certificates.h"
@@ -205,6 +206,104 @@ TEST(ServiceAccountUser, SplitsIntoNamespaceAndName) {
         "system:serviceaccount:A:b", "system:serviceaccount:a.a:b", "system:serviceaccount:a:b_"}) {
     EXPECT_FALSE(SplitServiceAccountUser(wrong, ns, name)) << wrong;
   }
+}
+
+TEST(Anonymous, IsForItsPathsOnly) {
+  const auto everywhere = MakeAnonymous();
+  const auto health = MakeAnonymous({"/livez"});
+  const net::Headers none;
+  const auto is_known = [&none](const Authenticator& anonymous, std::string_view path) {
+    RequestView view{none};
+    view.path = path;
+    return anonymous.Authenticate(view)->has_value();
+  };
+  EXPECT_TRUE(is_known(*everywhere, "/api"));
+  EXPECT_TRUE(is_known(*health, "/livez"));
+  EXPECT_FALSE(is_known(*health, "/livez/etcd"));
+}
+
+// Knows every token, but has to ask.
+class Distant final : public TokenAuthenticator {
+ public:
+  base::Result<std::optional<Identity>> AuthenticateToken(
+      std::string_view, const std::vector<std::string>&) const override {
+    Identity identity;
+    identity.user.name = "far";
+    return std::optional<Identity>(std::move(identity));
+  }
+  bool MayWait(std::string_view, const std::vector<std::string>&) const override { return true; }
+};
+
+TEST(BearerToken, IsNotShownToOthersWhereNothingMayWait) {
+  TokenAuthenticators tokens;
+  tokens.push_back(ParseTokenFile("f", "secret,joe,7\n", {}).value());
+  tokens.push_back(std::make_shared<Distant>());
+  std::vector<std::unique_ptr<Authenticator>> members;
+  members.push_back(MakeBearerToken(std::move(tokens)));
+  members.push_back(MakeAnonymous());
+  const auto chain = MakeUnion(std::move(members));
+  for (const std::string_view token : {"secret", "other"}) {
+    const net::Headers bearer{{"Authorization", base::StrCat("Bearer ", token)}};
+    bool would_wait = false;
+    RequestView view{bearer};
+    view.would_wait = &would_wait;
+    const auto here = chain->Authenticate(view);
+    EXPECT_EQ(would_wait, token == "other");
+    if (token == "secret") {
+      EXPECT_EQ((**here).user.name, "joe");
+    }
+    view.would_wait = nullptr;
+    EXPECT_EQ((**chain->Authenticate(view)).user.name, token == "other" ? "far" : "joe");
+  }
+}
+
+TEST(JsonWebKeySet, HasTheKeysThatVerify) {
+  for (const std::string& pem : {pki::MakeRsaKey().value(), pki::MakeEcKey().value()}) {
+    const auto key = ParseJwtSigningKey(pem).value();
+    const std::string token = SignJwt(*key, R"({"iss":"a"})").value();
+    const auto set = json::ParseDocument(
+        base::StrCat(R"({"keys":[{"kty":"oct","kid":"o","k":"eA"},)", key->JsonWebKey(), "]}"));
+    const auto keys = ParseJsonWebKeySet(*set);
+    ASSERT_TRUE(keys.ok()) << keys.status().message();
+    ASSERT_EQ(keys->size(), 2U);
+    EXPECT_EQ((*keys)[0].key, nullptr);
+    EXPECT_EQ((*keys)[1].id, key->id());
+    EXPECT_TRUE((*keys)[1].key->Verify(*ParseJwt(token)));
+    EXPECT_EQ(UntrustedIssuer(token), "a");
+  }
+}
+
+TEST(JsonWebKeySet, SaysWhatGoJoseSays) {
+  constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+      {R"({"kty":"x"})", "unknown json web key type 'x'"},
+      {R"({})", "unknown json web key type ''"},
+      {R"({"kty":"RSA","n":"AQ"})", "invalid RSA key, missing n/e values"},
+      {R"({"kty":"EC","crv":"P-1"})", "unsupported elliptic curve 'P-1'"},
+      {R"({"kty":"EC","crv":"P-256","x":"AQ"})", "invalid EC key, missing x/y values"},
+      {R"({"kty":"EC","crv":"P-256","x":"AQ","y":"AQ"})",
+       "invalid EC public key, wrong length for x"},
+      {R"({"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",)"
+       R"("y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"})",
+       "invalid EC key, X/Y are not on declared curve"}};
+  for (const auto& [key, error] : kRows) {
+    const auto set = json::ParseDocument(base::StrCat(R"({"keys":[)", key, "]}"));
+    EXPECT_EQ(ParseJsonWebKeySet(*set).status().message(),
+              base::StrCat("go-jose/go-jose: ", error));
+  }
+}
+
+TEST(UntrustedIssuer, IsOfCompactTokensOnly) {
+  const auto token = [](std::string_view claims) {
+    return base::StrCat("e30.", base::Base64UrlEncode(claims), ".eA");
+  };
+  EXPECT_EQ(UntrustedIssuer(token(R"({"ISS":"b"})")), "b");
+  EXPECT_EQ(UntrustedIssuer(token(R"({"iss":"accounts.google.com"})")),
+            "https://accounts.google.com");
+  EXPECT_EQ(UntrustedIssuer(token("{}")), "");
+  EXPECT_EQ(UntrustedIssuer(token("[]")), std::nullopt);
+  EXPECT_EQ(UntrustedIssuer(token(R"({"iss":5})")), std::nullopt);
+  EXPECT_EQ(UntrustedIssuer("a.b"), std::nullopt);
+  EXPECT_EQ(UntrustedIssuer(""), std::nullopt);
 }
 
 }  // namespace

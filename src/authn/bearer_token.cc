@@ -26,6 +26,10 @@ Outcome AuthenticateBy(const TokenAuthenticators& tokens, std::string_view token
   const auto& audiences = request.audiences != nullptr ? *request.audiences : kOwn;
   std::vector<std::string> errors;
   for (const auto& authenticator : tokens) {
+    if (request.would_wait != nullptr && authenticator->MayWait(token, audiences)) {
+      *request.would_wait = true;
+      return std::optional<Identity>();
+    }
     auto identity = authenticator->AuthenticateToken(token, audiences);
     if (!identity.ok()) {
       errors.push_back(identity.status().message());
@@ -56,7 +60,12 @@ class BearerToken final : public Authenticator {
 
 class TokenReviewer final : public TokenAuthenticator {
  public:
-  explicit TokenReviewer(const Authenticator& authenticator) : authenticator_(authenticator) {}
+  TokenReviewer(const Authenticator& authenticator, bool may_wait)
+      : authenticator_(authenticator), may_wait_(may_wait) {}
+
+  bool MayWait(std::string_view, const std::vector<std::string>&) const override {
+    return may_wait_;
+  }
 
   Outcome AuthenticateToken(std::string_view token,
                             const std::vector<std::string>& audiences) const override {
@@ -70,6 +79,7 @@ class TokenReviewer final : public TokenAuthenticator {
 
  private:
   const Authenticator& authenticator_;
+  const bool may_wait_;
 };
 
 constexpr std::string_view kProtocols = "Sec-WebSocket-Protocol";
@@ -134,8 +144,9 @@ std::unique_ptr<Authenticator> MakeBearerToken(TokenAuthenticators tokens) {
   return std::make_unique<BearerToken>(std::move(tokens));
 }
 
-std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator) {
-  return std::make_unique<TokenReviewer>(authenticator);
+std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator,
+                                                      bool may_wait) {
+  return std::make_unique<TokenReviewer>(authenticator, may_wait);
 }
 
 std::unique_ptr<Authenticator> MakeWebSocketToken(TokenAuthenticators tokens) {

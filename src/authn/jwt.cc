@@ -24,7 +24,12 @@ base::Result<std::string> Decode(std::string_view part) {
     if (c != '\r' && c != '\n') kept.push_back(c);
   }
   auto bytes = base::Base64UrlDecode(kept);
-  if (!bytes) return Malformed("illegal base64 data in token");
+  if (!bytes) {
+    constexpr std::string_view kAlphabet =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const std::size_t bad = std::min(kept.find_first_not_of(kAlphabet), kept.size() - 1);
+    return Malformed(base::StrCat("illegal base64 data at input byte ", std::to_string(bad)));
+  }
   return *std::move(bytes);
 }
 
@@ -109,6 +114,28 @@ base::Result<Jwt> ParseJwt(std::string_view token) {
   jwt.signed_part = base::StrCat(base::Base64UrlEncode(header), ".",
                                  encodes_payload ? base::Base64UrlEncode(payload) : payload);
   return jwt;
+}
+
+std::optional<std::string_view> IssuerOf(const json::Document& claims) {
+  std::string_view issuer;
+  for (const auto& member : claims.root().members()) {
+    if (!base::EqualsIgnoreCase(member.name(), "iss") || member.value.is_null()) continue;
+    if (!member.value.is_string()) return std::nullopt;
+    issuer = member.value.AsString();
+  }
+  return issuer;
+}
+
+std::optional<std::string> UntrustedIssuer(std::string_view token) {
+  const std::vector<std::string_view> parts = base::Split(token, '.');
+  if (parts.size() != 3) return std::nullopt;
+  auto payload = Decode(parts[1]);
+  if (!payload.ok()) return std::nullopt;
+  const auto claims = json::ParseDocument(*std::move(payload), {.max_depth = 32});
+  if (!claims.ok() || !claims->root().is_object()) return std::nullopt;
+  const auto issuer = IssuerOf(*claims);
+  if (!issuer) return std::nullopt;
+  return std::string(*issuer == "accounts.google.com" ? "https://accounts.google.com" : *issuer);
 }
 
 base::Result<std::string> SignJwt(const JwtKey& key, std::string_view claims_json) {

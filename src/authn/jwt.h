@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,14 @@ struct Jwt {
   std::string signed_part;  // encoded anew
   std::string signature;
 };
+
+// The issuer that claims name, as Go's encoding/json reads it: the case of the name does not matter and
+// the last one counts. No value if it is no text.
+std::optional<std::string_view> IssuerOf(const json::Document& claims);
+
+// The issuer of a compact token of which nothing is verified, with the name that Google has for itself
+// made whole. No value if it is no such token.
+std::optional<std::string> UntrustedIssuer(std::string_view token);
 
 // Takes what go-jose v2 takes: white space is left out, header members are not to be there twice.
 base::Result<Jwt> ParseJwt(std::string_view token);
@@ -49,6 +58,14 @@ class JwtKey {
 // any valid RSA or ECDSA public keys` if there is none.
 base::Result<std::vector<std::shared_ptr<const JwtKey>>> ParseJwtKeys(std::string_view pem);
 base::Result<std::shared_ptr<const JwtKey>> ParseJwtSigningKey(std::string_view pem);
+
+// A key of a JSON Web Key Set.
+struct NamedJwtKey {
+  std::string id;                     // kid
+  std::shared_ptr<const JwtKey> key;  // null: of a kind that signs no tokens here (oct, Ed25519)
+};
+// Errors are go-jose's: `go-jose/go-jose: unknown json web key type 'x'`.
+base::Result<std::vector<NamedJwtKey>> ParseJsonWebKeySet(const json::Document& set);
 
 // header.claims.signature
 base::Result<std::string> SignJwt(const JwtKey& key, std::string_view claims_json);

@@ -8,12 +8,16 @@
 #include <openssl/decoder.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -38,6 +42,9 @@ using EcSignature = std::unique_ptr<ECDSA_SIG, Release<ECDSA_SIG_free>>;
 using Stream = std::unique_ptr<BIO, Release<BIO_free>>;
 using Decoder = std::unique_ptr<OSSL_DECODER_CTX, Release<OSSL_DECODER_CTX_free>>;
 using Certificate = std::unique_ptr<X509, Release<X509_free>>;
+using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, Release<OSSL_PARAM_BLD_free>>;
+using Parameters = std::unique_ptr<OSSL_PARAM, Release<OSSL_PARAM_free>>;
+using KeyMaker = std::unique_ptr<EVP_PKEY_CTX, Release<EVP_PKEY_CTX_free>>;
 
 const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -217,7 +224,93 @@ Pkey ReadBlock(std::string_view block) {
   return Pkey(PEM_read_bio_PUBKEY(stream().get(), nullptr, no_password, nullptr));
 }
 
+base::Status BadKey(std::string_view message) {
+  return {base::Reason::kUnknown, base::StrCat("go-jose/go-jose: ", message)};
+}
+
+// A number of a JSON Web Key; empty if it is missing.
+std::string NumberOf(json::Value jwk, std::string_view name) {
+  return base::Base64UrlDecode(jwk[name].AsString()).value_or("");
+}
+
+Pkey MakeKey(const char* kind, OSSL_PARAM_BLD* builder) {
+  const Parameters parameters(OSSL_PARAM_BLD_to_param(builder));
+  const KeyMaker maker(EVP_PKEY_CTX_new_from_name(nullptr, kind, nullptr));
+  EVP_PKEY* key = nullptr;
+  if (maker == nullptr || EVP_PKEY_fromdata_init(maker.get()) != 1) return nullptr;
+  EVP_PKEY_fromdata(maker.get(), &key, EVP_PKEY_PUBLIC_KEY, parameters.get());
+  return Pkey(key);
+}
+
+base::Result<Pkey> ReadRsaKey(json::Value jwk) {
+  const std::string n = NumberOf(jwk, "n");
+  const std::string e = NumberOf(jwk, "e");
+  if (n.empty() || e.empty()) return BadKey("invalid RSA key, missing n/e values");
+  const Number modulus(BN_bin2bn(Bytes(std::string_view(n)), static_cast<int>(n.size()), nullptr));
+  const Number exponent(BN_bin2bn(Bytes(std::string_view(e)), static_cast<int>(e.size()), nullptr));
+  const ParameterBuilder builder(OSSL_PARAM_BLD_new());
+  OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
+  OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
+  return MakeKey("RSA", builder.get());
+}
+
+base::Result<Pkey> ReadEcKey(json::Value jwk) {
+  struct Curve {
+    std::string_view name;
+    const char* group;
+    std::size_t size;
+  };
+  constexpr Curve kCurves[] = {
+      {"P-256", "prime256v1", 32}, {"P-384", "secp384r1", 48}, {"P-521", "secp521r1", 66}};
+  const std::string_view name = jwk["crv"].AsString();
+  const auto* const curve = std::find_if(std::begin(kCurves), std::end(kCurves),
+                                         [name](const Curve& one) { return one.name == name; });
+  if (curve == std::end(kCurves)) {
+    return BadKey(base::StrCat("unsupported elliptic curve '", name, "'"));
+  }
+  const std::string x = NumberOf(jwk, "x");
+  const std::string y = NumberOf(jwk, "y");
+  if (x.empty() || y.empty()) return BadKey("invalid EC key, missing x/y values");
+  if (x.size() != curve->size) return BadKey("invalid EC public key, wrong length for x");
+  if (y.size() != curve->size) return BadKey("invalid EC public key, wrong length for y");
+  const std::string point = base::StrCat("\x04", x, y);  // not compressed
+  const ParameterBuilder builder(OSSL_PARAM_BLD_new());
+  OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve->group, 0);
+  OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
+                                   point.size());
+  Pkey key = MakeKey("EC", builder.get());
+  if (key == nullptr) return BadKey("invalid EC key, X/Y are not on declared curve");
+  return key;
+}
+
+base::Result<std::shared_ptr<const JwtKey>> ReadJsonWebKey(json::Value jwk) {
+  const std::string_view kind = jwk["kty"].AsString();
+  if (kind != "RSA" && kind != "EC" && kind != "oct" && kind != "OKP") {
+    return BadKey(base::StrCat("unknown json web key type '", kind, "'"));
+  }
+  // Private keys verify nothing.
+  if (kind == "oct" || kind == "OKP" || !jwk["d"].is_null()) {
+    return std::shared_ptr<const JwtKey>();
+  }
+  Pkey key = TRY(kind == "RSA" ? ReadRsaKey(jwk) : ReadEcKey(jwk));
+  if (key == nullptr) return std::shared_ptr<const JwtKey>();
+  return OpensslKey::Make(std::move(key));
+}
+
 }  // namespace
+
+base::Result<std::vector<NamedJwtKey>> ParseJsonWebKeySet(const json::Document& set) {
+  std::vector<NamedJwtKey> keys;
+  for (const json::Value& jwk : set["keys"].elements()) {
+    auto key = ReadJsonWebKey(jwk);
+    if (!key.ok()) {
+      ERR_clear_error();
+      return key.status();
+    }
+    keys.push_back({std::string(jwk["kid"].AsString()), *std::move(key)});
+  }
+  return keys;
+}
 
 base::Result<std::vector<std::shared_ptr<const JwtKey>>> ParseJwtKeys(std::string_view pem) {
   static constexpr std::string_view kBegin = "-----BEGIN ";

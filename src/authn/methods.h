@@ -14,8 +14,8 @@ namespace portcullis::authn {
 // The verified client certificate: user is the subject's CN, groups are its O's.
 std::unique_ptr<Authenticator> MakeClientCertificate();
 
-// system:anonymous of group system:unauthenticated, always.
-std::unique_ptr<Authenticator> MakeAnonymous();
+// system:anonymous of group system:unauthenticated: at these paths only, or always if there are none.
+std::unique_ptr<Authenticator> MakeAnonymous(std::vector<std::string> paths = {});
 
 // --token-auth-file: CSV lines `token,user,uid,"group1,group2"`. Errors as kube-apiserver's. The tokens
 // are good for `api_audiences`.
@@ -34,8 +34,9 @@ std::unique_ptr<Authenticator> MakeBearerToken(TokenAuthenticators tokens);
 std::unique_ptr<Authenticator> MakeWebSocketToken(TokenAuthenticators tokens);
 
 // For TokenReview: as a request is authenticated that carries nothing but the token. `authenticator`
-// outlives it.
-std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator);
+// outlives it. `may_wait`: it calls other servers.
+std::unique_ptr<TokenAuthenticator> MakeTokenReviewer(const Authenticator& authenticator,
+                                                      bool may_wait = false);
 
 // Asks each in order; the first identity wins and gets the group system:authenticated (unless it is
 // anonymous). Without one: the errors as one Unauthorized, or no value.

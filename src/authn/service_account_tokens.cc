@@ -203,16 +203,9 @@ class Verifier : public TokenAuthenticator {
     return std::find(issuers_.begin(), issuers_.end(), issuer) != issuers_.end();
   }
 
-  // Read with encoding/json, before the signature is looked at: the case of the name does not
-  // matter, and the last one counts.
   bool IsOfIssuer(const json::Document& claims) const {
-    std::string_view issuer;
-    for (const auto& member : claims.root().members()) {
-      if (!base::EqualsIgnoreCase(member.name(), "iss") || member.value.is_null()) continue;
-      if (!member.value.is_string()) return false;
-      issuer = member.value.AsString();
-    }
-    return IsIssuer(issuer);
+    const auto issuer = IssuerOf(claims);
+    return issuer && IsIssuer(*issuer);
   }
 
   base::Status CheckSignature(const Jwt& jwt) const {

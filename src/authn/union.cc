@@ -23,6 +23,7 @@ class Union final : public Authenticator {
     std::vector<std::string> errors;
     for (const auto& member : members_) {
       auto identity = member->Authenticate(request);
+      if (request.would_wait != nullptr && *request.would_wait) return std::optional<Identity>();
       if (!identity.ok()) {
         errors.push_back(identity.status().message());
         continue;

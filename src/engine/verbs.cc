@@ -9,6 +9,7 @@
 #include "admission/chain.h"
 #include "api/api_status.h"
 #include "api/conversion/custom_converter.h"
+#include "authn/authenticator.h"
 #include "engine/codec/codec.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
@@ -122,6 +123,10 @@ Waits WaitsOf(const Operation& op) {
   }
   if (!Reads(op.verb) && op.group_resource() == api::GroupResource{"", "services"} &&
       world.services->MayWait()) {
+    return Waits::kOnThread;
+  }
+  if (op.group_resource() == api::GroupResource{"authentication.k8s.io", "tokenreviews"} &&
+      world.tokens != nullptr && world.tokens->MayWait({}, {})) {
     return Waits::kOnThread;
   }
   const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};

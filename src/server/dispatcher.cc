@@ -249,7 +249,10 @@ void Dispatcher::Begin(std::shared_ptr<Call> call) {
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, instead);
   entry.reset();
-  if (!status.ok()) {
+  if (call->would_wait) {
+    call->on_io_thread = false;
+    MustConfirm(*call) ? Confirm(call) : Queue(call);
+  } else if (!status.ok()) {
     Answer(call, ErrorReply(*call, status));
   } else if (instead) {
     Answer(call, *std::move(instead));
@@ -266,7 +269,7 @@ base::Status Dispatcher::CheckHead(Call& call, std::optional<Reply>& instead) {
   call.deadline = TRY(DeadlineOf(call));
   if (!IsLongRunning(call.info)) call.exchange->SetDeadline(call.deadline);
   TRY(filters::Identify(call, instead));
-  if (instead) return base::OkStatus();
+  if (instead || call.would_wait) return base::OkStatus();
   if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
   if (!HasMemory(call)) instead = NoMemory(call);
   return call.freshness;

@@ -42,8 +42,12 @@ void CountAuthorization(const Call& call, const authz::Decision& decision) {
 
 base::Status Authenticate(Call& call) {
   const auto certificate = call.exchange->client_certificate();
-  const authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
+  authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
+  view.path = call.info.path;
+  call.would_wait = false;
+  if (call.on_io_thread) view.would_wait = &call.would_wait;
   const auto identity = call.env.authenticator->Authenticate(view);
+  if (call.would_wait) return base::OkStatus();
   const metrics::RequestMetrics& metrics = *call.env.request_metrics;
   if (!identity.ok() || !*identity) {
     metrics.authentication_attempts.With({identity.ok() ? "failure" : "error"}).Increment();
@@ -169,6 +173,7 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
   }
   if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   TRY(Authenticate(call));
+  if (call.would_wait) return base::OkStatus();
   BeginAudit(call, instead);
   if (instead) return base::OkStatus();
   return Impersonate(call);
