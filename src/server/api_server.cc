@@ -44,7 +44,7 @@
 #include "release/release.h"
 #include "server/admission_traces.h"
 #include "server/audit_backends.h"
-#include "server/authentication.h"
+#include "server/authentication/authentication.h"
 #include "server/authorization/authorization.h"
 #include "server/controller_loops.h"
 #include "server/credentials.h"
@@ -264,8 +264,8 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAuthentication() {
-    authentication_ = TRY(
-        MakeAuthentication(options_, identity_.credentials, storage_->store(), clock_, metrics_));
+    authentication_ = TRY(MakeAuthentication(options_, identity_.credentials, *https_,
+                                             storage_->store(), clock_, metrics_));
     env_.authenticator = authentication_.authenticator.get();
     env_.tokens = authentication_.reviewer.get();
     env_.signer = authentication_.signer.get();
@@ -441,11 +441,11 @@ class Server final : public ApiServer {
   std::unique_ptr<Seats> seats_;  // outlives the connections, whose requests hold seats
   Identity identity_;
   authz::LastModes impersonation_modes_;
-  Authentication authentication_;
   std::optional<MemoryBudget> memory_;
   net::IoThreads io_{net::IoThreads::DefaultCount()};
   AuditBackends audit_;
   std::unique_ptr<net::HttpsClient> https_;
+  Authentication authentication_;
   std::unique_ptr<authorization::Authorization> authorization_;
   controllers::NamespaceInitialization initialization_;
   std::unique_ptr<engine::Engine> engine_;

@@ -92,6 +92,17 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
   return credentials;
 }
 
+base::Result<authn::RequestHeaderOptions> FrontProxiesOf(const Options& options) {
+  authn::RequestHeaderOptions proxies;
+  proxies.authorities_pem = TRY(pki::LoadCertificates(options.requestheader_client_ca_file));
+  proxies.allowed_names = options.requestheader_allowed_names;
+  proxies.username_headers = options.requestheader_username_headers;
+  proxies.uid_headers = options.requestheader_uid_headers;
+  proxies.group_headers = options.requestheader_group_headers;
+  proxies.extra_prefixes = options.requestheader_extra_headers_prefix;
+  return proxies;
+}
+
 base::Status WriteKubeconfig(const std::string& path, const Credentials& credentials,
                              std::string_view server) {
   // Who brings their own certificate for serving brings its authority along, too.

@@ -14,6 +14,7 @@
 
 #include <string>
 
+#include "authn/request_header.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "pki/certificates.h"
@@ -36,6 +37,9 @@ Options WithPairOfCertDir(Options options);
 
 base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
                                              const base::Clock& clock);
+
+// What the flags --requestheader-… say. The error is about the file with the authorities.
+base::Result<authn::RequestHeaderOptions> FrontProxiesOf(const Options& options);
 
 // Writes the administrator's kubeconfig for `server` ("https://127.0.0.1:6443").
 base::Status WriteKubeconfig(const std::string& path, const Credentials& credentials,

@@ -89,6 +89,14 @@ base::Status SetRuntimeConfig(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
+// One pair in each flag: the value may hold commas.
+base::Status AddRequiredClaim(Options& options, std::string_view value) {
+  const auto cut = base::Cut(value, "=");
+  if (!cut) return base::BadRequest("malformed pair, expect string=string");
+  options.oidc_required_claims[std::string(base::Trim(cut->first))] = base::Trim(cut->second);
+  return base::OkStatus();
+}
+
 base::Status SetServiceMap(Options& options, std::string_view value) {
   for (std::string_view piece : base::Split(value, ',')) {
     piece = base::Trim(piece);
@@ -187,6 +195,20 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::audit_webhook_config_file>, ""},
     {"audit-webhook-mode", kText, "batch", "batch, blocking or blocking-strict",
      &SetText<&Options::audit_webhook_mode>, ""},
+    {"authentication-config", kText, "",
+     "File with the AuthenticationConfiguration: issuers of tokens, instead of the flags --oidc-*, "
+     "and "
+     "anonymous requests, instead of --anonymous-auth",
+     &SetText<&Options::authentication_config>, ""},
+    {"authentication-token-webhook-cache-ttl", kTime, "2m0s",
+     "How long to cache responses from the token webhook",
+     &SetDuration<&Options::authentication_token_webhook_cache_ttl>, ""},
+    {"authentication-token-webhook-config-file", kText, "",
+     "kubeconfig of a server that is asked whose a bearer token is",
+     &SetText<&Options::authentication_token_webhook_config_file>, ""},
+    {"authentication-token-webhook-version", kText, "v1beta1",
+     "Version of the TokenReviews sent to it: v1beta1 or v1",
+     &SetText<&Options::authentication_token_webhook_version>, ""},
     {"authorization-config", kText, "",
      "File with the AuthorizationConfiguration; instead of the other flags of authorization",
      &SetText<&Options::authorization_config>, ""},
@@ -351,6 +373,30 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::memory_limit>, ""},
     {"min-request-timeout", kNumber, "1800", "Minimum duration of a watch in seconds",
      &SetInt<&Options::min_request_timeout>, ""},
+    {"oidc-ca-file", kText, "",
+     "CA bundle used to verify the certificate of --oidc-issuer-url; default: the system's",
+     &SetText<&Options::oidc_ca_file>, ""},
+    {"oidc-client-id", kText, "", "Audience that tokens of --oidc-issuer-url have to have",
+     &SetText<&Options::oidc_client_id>, ""},
+    {"oidc-groups-claim", kText, "", "Claim with the user's groups: a text or a list",
+     &SetText<&Options::oidc_groups_claim>, ""},
+    {"oidc-groups-prefix", kText, "", "Prefix of all groups of --oidc-groups-claim",
+     &SetText<&Options::oidc_groups_prefix>, ""},
+    {"oidc-issuer-url", kText, "",
+     "HTTPS URL of an OpenID Connect issuer whose tokens are accepted",
+     &SetText<&Options::oidc_issuer_url>, ""},
+    {"oidc-required-claim", kPairs, "",
+     "Claim that tokens have to have, with its value; may be repeated", &AddRequiredClaim, ""},
+    {"oidc-signing-algs", kMany, "RS256",
+     "Algorithms that tokens may be signed with: RS256, RS384, RS512, ES256, ES384, ES512, PS256, "
+     "PS384, PS512",
+     &AddToList<&Options::oidc_signing_algs>, "", '\0', "",
+     &flags::ClearList<&Options::oidc_signing_algs>},
+    {"oidc-username-claim", kText, "sub", "Claim with the user's name",
+     &SetText<&Options::oidc_username_claim>, ""},
+    {"oidc-username-prefix", kText, "",
+     "Prefix of user names; default: the issuer and #, but nothing for the claim email; -: nothing",
+     &SetText<&Options::oidc_username_prefix>, ""},
     {"peer-advertise-ip", kText, "", "", nullptr, kOneServer},
     {"peer-advertise-port", kText, "", "", nullptr, kOneServer},
     {"peer-ca-file", kText, "", "", nullptr, kOneServer},
@@ -484,6 +530,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   options.also_bind_ipv6_loopback = !line.given.contains("bind-address");
   options.service_cluster_ip_range_given = line.given.contains("service-cluster-ip-range");
   options.store_given = line.given.contains("store");
+  options.anonymous_auth_given = line.given.contains("anonymous-auth");
   if (!options.etcd_servers.empty()) options.store = "etcd";
   for (const flags::Flag<Options>& flag : kFlags) {
     if (!line.given.contains(flag.name)) continue;
@@ -494,6 +541,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
     if (flag.name == "authorization-mode" || flag.name.starts_with("authorization-webhook-")) {
       options.authorization_flags_given = true;
     }
+    if (flag.name.starts_with("oidc-")) options.oidc_flags_given = true;
   }
   return options;
 }

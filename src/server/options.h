@@ -79,6 +79,21 @@ struct Options {
   std::string client_ca_file;
   std::string token_auth_file;
   bool anonymous_auth = true;
+  bool anonymous_auth_given = false;
+  std::string authentication_config;
+  std::string authentication_token_webhook_config_file;
+  std::string authentication_token_webhook_version = "v1beta1";
+  std::chrono::nanoseconds authentication_token_webhook_cache_ttl = std::chrono::minutes(2);
+  bool oidc_flags_given = false;  // any of those below
+  std::string oidc_issuer_url;
+  std::string oidc_client_id;
+  std::string oidc_ca_file;
+  std::string oidc_username_claim = "sub";
+  std::string oidc_username_prefix;
+  std::string oidc_groups_claim;
+  std::string oidc_groups_prefix;
+  std::vector<std::string> oidc_signing_algs = {"RS256"};
+  std::map<std::string, std::string> oidc_required_claims;
   std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
   std::vector<std::string> service_account_issuers;
   std::vector<std::string> service_account_key_files;

@@ -45,6 +45,18 @@ void CheckFlowControl(const Options& options, std::vector<std::string>& problems
   }
 }
 
+void CheckAuthentication(const Options& options, std::vector<std::string>& problems) {
+  const bool is_complete = !options.oidc_issuer_url.empty() && !options.oidc_client_id.empty();
+  if (!options.oidc_flags_given) return;
+  if (!options.authentication_config.empty()) {
+    problems.emplace_back("authentication-config file and oidc-* flags are mutually exclusive");
+  } else if (!is_complete) {
+    problems.emplace_back(
+        "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are "
+        "set");
+  }
+}
+
 void CheckAuthorization(const Options& options, std::vector<std::string>& problems) {
   if (!options.authorization_config.empty()) {
     if (options.authorization_flags_given) {
@@ -191,6 +203,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
         "--encryption-provider-config-automatic-reload must be set with "
         "--encryption-provider-config");
   }
+  CheckAuthentication(options, problems);
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   CheckEndpoints(options, problems);
@@ -251,6 +264,8 @@ std::vector<std::string> OpenDoors(const Options& options) {
   FindReadableSecret("token-auth-file", options.token_auth_file, doors);
   FindReadableSecret("encryption-provider-config", options.encryption_provider_config, doors);
   FindReadableSecret("audit-webhook-config-file", options.audit_webhook_config_file, doors);
+  FindReadableSecret("authentication-token-webhook-config-file",
+                     options.authentication_token_webhook_config_file, doors);
   FindReadableSecret("authorization-webhook-config-file", options.authorization_webhook_config_file,
                      doors);
   for (const std::string& pair : options.tls_sni_cert_keys) {

@@ -11,7 +11,7 @@ namespace {
 // The flags below a heading of --help. A name that ends with a dash stands for all that begin so.
 struct Group {
   std::string_view heading;
-  std::string_view flags[17];
+  std::string_view flags[22];
 };
 
 constexpr Group kGroups[] = {
@@ -30,13 +30,28 @@ constexpr Group kGroups[] = {
       "allow-privileged", "webhook-service-map", "max-webhook-response-bytes",
       "proxy-client-cert-file", "proxy-client-key-file", "ir-"}},
     {"Authentication",
-     {"anonymous-auth", "api-audiences", "client-ca-file", "enable-bootstrap-token-auth",
-      "requestheader-allowed-names", "requestheader-client-ca-file",
-      "requestheader-extra-headers-prefix", "requestheader-group-headers",
-      "requestheader-uid-headers", "requestheader-username-headers",
-      "service-account-extend-token-expiration", "service-account-issuer",
-      "service-account-key-file", "service-account-lookup", "service-account-max-token-expiration",
-      "service-account-signing-key-file", "token-auth-file"}},
+     {"anonymous-auth",
+      "api-audiences",
+      "authentication-config",
+      "authentication-token-webhook-cache-ttl",
+      "authentication-token-webhook-config-file",
+      "authentication-token-webhook-version",
+      "oidc-",
+      "client-ca-file",
+      "enable-bootstrap-token-auth",
+      "requestheader-allowed-names",
+      "requestheader-client-ca-file",
+      "requestheader-extra-headers-prefix",
+      "requestheader-group-headers",
+      "requestheader-uid-headers",
+      "requestheader-username-headers",
+      "service-account-extend-token-expiration",
+      "service-account-issuer",
+      "service-account-key-file",
+      "service-account-lookup",
+      "service-account-max-token-expiration",
+      "service-account-signing-key-file",
+      "token-auth-file"}},
     {"Authorization",
      {"authorization-config", "authorization-mode", "authorization-policy-file",
       "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
@@ -69,6 +84,8 @@ constexpr Risk kRisks[] = {
     {"audit-policy-file",
      "level Request or RequestResponse for secrets, configmaps or tokenreviews writes their "
      "contents to the audit log; use level Metadata for them"},
+    {"authentication-token-webhook-config-file",
+     "the server of this file names any user and groups, system:masters included"},
     {"authorization-mode", "AlwaysAllow lets every client do everything, anonymous ones included"},
     {"bind-address", "0.0.0.0 and :: accept clients of every network that reaches this machine"},
     {"client-ca-file",
@@ -79,6 +96,7 @@ constexpr Risk kRisks[] = {
      "their rules are not enforced"},
     {"ir-password", "every user of the machine can read the command line of a process"},
     {"max-webhook-response-bytes", "0 lets a webhook fill the server's memory"},
+    {"oidc-username-prefix", "-: the issuer names any user, those of Kubernetes included"},
     {"requestheader-allowed-names",
      "empty: every certificate of --requestheader-client-ca-file may name any user"},
     {"service-account-lookup",

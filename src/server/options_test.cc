@@ -2,6 +2,7 @@
 
 #include "server/options.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -170,12 +171,24 @@ TEST(Options, TheLogHasTwoForms) {
             "invalid argument \"xml\" for \"--log-format\" flag: must be one of text, json");
 }
 
-// Without effect they would open what their users believe to be closed.
-TEST(Options, RefusesFlagsOfAuthenticationThatItDoesNotHave) {
-  for (const std::string name :
-       {"authentication-config", "oidc-issuer-url", "authentication-token-webhook-config-file"}) {
-    EXPECT_FALSE(Parse({"--" + name + "=x"}).ok()) << name;
-  }
+TEST(Options, FlagsOfAnIssuerComeTogetherAndWithoutAFile) {
+  const std::string issuer = "--oidc-issuer-url=https://a.example";
+  const auto problems = [](std::initializer_list<std::string> words) {
+    return CheckOptions(Parse(words).value());
+  };
+  EXPECT_THAT(problems({issuer, "--oidc-client-id=b"}), ::testing::IsEmpty());
+  EXPECT_THAT(problems({issuer}),
+              ::testing::Contains("oidc-issuer-url and oidc-client-id must be specified together "
+                                  "when any oidc-* flags are set"));
+  EXPECT_THAT(
+      problems({issuer, "--oidc-client-id=b", "--authentication-config=c"}),
+      ::testing::Contains("authentication-config file and oidc-* flags are mutually exclusive"));
+  EXPECT_EQ(Parse({"--oidc-required-claim=a=b,c", "--oidc-required-claim=d = e"})
+                .value()
+                .oidc_required_claims,
+            (std::map<std::string, std::string>{{"a", "b,c"}, {"d", "e"}}));
+  EXPECT_EQ(Parse({"--oidc-signing-algs=ES256,RS384"}).value().oidc_signing_algs,
+            (std::vector<std::string>{"ES256", "RS384"}));
 }
 
 TEST(Options, AnUnknownFlagGetsTheNearestName) {

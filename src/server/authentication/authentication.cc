@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/authentication.h"
+#include "server/authentication/authentication.h"
 
 #include <string_view>
 #include <utility>
@@ -31,7 +31,7 @@ base::Result<std::unique_ptr<authn::Authenticator>> MakeProxies(const Options& o
 
 base::Result<Authentication> MakeAuthentication(const Options& options,
                                                 const Credentials& credentials,
-                                                const store::Reader& store,
+                                                net::HttpsClient& https, const store::Reader& store,
                                                 const base::Clock& clock,
                                                 metrics::Registry& metrics) {
   Authentication made;
@@ -66,11 +66,17 @@ base::Result<Authentication> MakeAuthentication(const Options& options,
   if (options.bootstrap_tokens) {
     tokens.emplace_back(MakeBootstrapTokens(store, accounts.api_audiences, clock));
   }
+  made.remote = TRY(authentication::MakeRemoteTokens(
+      options, {https, clock, metrics, accounts.api_audiences, accounts.issuers}));
+  const authn::TokenAuthenticators& remote = made.remote->tokens();
+  tokens.insert(tokens.end(), remote.begin(), remote.end());
   members.push_back(authn::MakeBearerToken(tokens));
   members.push_back(authn::MakeWebSocketToken(std::move(tokens)));
-  if (options.anonymous_auth) members.push_back(authn::MakeAnonymous());
+  if (const auto& anonymous = made.remote->anonymous(); anonymous.enabled) {
+    members.push_back(authn::MakeAnonymous(anonymous.paths));
+  }
   made.authenticator = authn::MakeUnion(std::move(members));
-  made.reviewer = authn::MakeTokenReviewer(*made.authenticator);
+  made.reviewer = authn::MakeTokenReviewer(*made.authenticator, !remote.empty());
   return made;
 }
 
