@@ -358,6 +358,50 @@ TEST(Batching, WritesInTheBackgroundInOrder) {
   EXPECT_EQ(lines[25], "last");
 }
 
+TEST(Batching, KeepsToItsRate) {
+  std::vector<std::string> lines;
+  const auto begun = base::SystemClock().Steady();
+  {
+    auto sink = MakeBatching(std::make_unique<Recorder>(lines),
+                             {.max_batch = 1, .batches_per_second = 1000, .burst = 5});
+    for (int i = 0; i < 25; ++i) ASSERT_TRUE(sink->Write(std::to_string(i)).ok());
+    sink->Flush();
+  }
+  EXPECT_EQ(lines.size(), 25U);
+  // Five batches go at once, each of the others waits for a millisecond.
+  EXPECT_GE(base::SystemClock().Steady() - begun, std::chrono::milliseconds(20));
+}
+
+TEST(Truncating, DropsFirstWhatWasAskedAndAnsweredThenTheEvent) {
+  const std::string head = R"({"kind":"Event","level":")";
+  const std::string objects =
+      R"(","requestObject":{"a":"xxxxxxxxxxxxxxxxxxxx"},"responseObject":{})";
+  const std::string tail = R"(,"annotations":{"a":"b","b":"c"}})";
+  const std::string kept =
+      head + R"(Request","annotations":{"a":"b",)" + R"("audit.k8s.io/truncated":"true","b":"c"}})";
+  struct Case {
+    std::string event;
+    std::size_t largest;
+    std::vector<std::string> written;
+  };
+  const std::string whole = head + "Request" + objects + tail;
+  const std::string metadata = head + "Metadata" + objects + tail;
+  const std::string bare = head + "Request" + objects + "}";
+  const std::string kept_bare =
+      head + R"(Request","annotations":{"audit.k8s.io/truncated":"true"}})";
+  const Case cases[] = {
+      {whole, whole.size() + 1, {whole}},  // the end of the line counts
+      {whole, whole.size(), {kept}},      {whole, kept.size() + 1, {kept}},
+      {whole, kept.size(), {}},           {metadata, metadata.size(), {}},
+      {bare, bare.size(), {kept_bare}},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> lines;
+    EXPECT_TRUE(MakeTruncating(std::make_unique<Recorder>(lines), c.largest)->Write(c.event).ok());
+    EXPECT_EQ(lines, c.written) << c.event << " in " << c.largest;
+  }
+}
+
 TEST(Batching, DropsWhenItsBufferIsFull) {
   std::vector<std::string> lines;
   auto sink = MakeBatching(std::make_unique<Recorder>(lines), {.buffer_size = 0});

@@ -58,8 +58,13 @@ struct BatchOptions {
   std::size_t buffer_size = 10000;
   std::size_t max_batch = 400;
   base::Duration max_wait = std::chrono::seconds(30);
+  double batches_per_second = 0;  // in the long run; 0: as many as there are
+  int burst = 1;                  // so many at once after a while without any
 };
 std::unique_ptr<Sink> MakeBatching(std::unique_ptr<Sink> behind, const BatchOptions& options);
+// --audit-log-truncate-enabled, --audit-webhook-truncate-enabled: an event of more bytes loses its
+// requestObject and responseObject, and is dropped if it is still too large.
+std::unique_ptr<Sink> MakeTruncating(std::unique_ptr<Sink> behind, std::size_t max_event_size);
 // Errors of what it writes to are logged and forgotten: all modes but blocking-strict.
 std::unique_ptr<Sink> MakeForgiving(std::unique_ptr<Sink> behind);
 std::unique_ptr<Sink> MakeTee(std::vector<std::unique_ptr<Sink>> sinks);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -57,7 +59,11 @@ class Batching final : public Sink {
         }
         if (queue_.empty()) return;
         Gather();
-        batch.swap(queue_);
+        Throttle();
+        const auto end = queue_.begin() +
+                         static_cast<std::ptrdiff_t>(std::min(queue_.size(), options_.max_batch));
+        batch.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
+        queue_.erase(queue_.begin(), end);
         in_work_ = batch.size();
       }
       WriteAll(std::move(batch));
@@ -70,6 +76,17 @@ class Batching final : public Sink {
     while (queue_.size() < options_.max_batch && !stopping_ && !flush_) {
       if (!changed_.WaitUntil(mutex_, deadline)) return;
     }
+  }
+
+  // Waits until the next batch may go: a bucket of `burst` tokens that is filled again with time.
+  void Throttle() PC_REQUIRES(mutex_) {
+    if (options_.batches_per_second <= 0) return;
+    const auto token = std::chrono::duration_cast<base::Duration>(
+        std::chrono::duration<double>(1 / options_.batches_per_second));
+    const auto next = full_at_ - (options_.burst - 1) * token;
+    while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
+    }
+    full_at_ = std::max(full_at_, base::SystemClock().Steady()) + token;
   }
 
   void WriteAll(std::vector<std::string> batch) {
@@ -95,6 +112,7 @@ class Batching final : public Sink {
   base::CondVar changed_;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
   bool flush_ PC_GUARDED_BY(mutex_) = false;
+  base::SteadyTime full_at_ PC_GUARDED_BY(mutex_);  // when the bucket of Throttle() is full again
   std::uint64_t written_ PC_GUARDED_BY(mutex_) = 0;
   std::size_t in_work_ PC_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> queue_ PC_GUARDED_BY(mutex_);
