@@ -14,6 +14,28 @@ namespace {
 constexpr std::string_view kNoAuditPolicy =
     "No audit policy file provided, no events will be recorded";
 
+audit::BatchOptions BatchOf(const AuditDelivery& delivery) {
+  audit::BatchOptions batch;
+  batch.buffer_size = static_cast<std::size_t>(delivery.batch_buffer_size);
+  batch.max_batch = static_cast<std::size_t>(delivery.batch_max_size);
+  batch.max_wait = delivery.batch_max_wait;
+  if (delivery.batch_throttle_enable) {
+    batch.batches_per_second = delivery.batch_throttle_qps;
+    batch.burst = delivery.batch_throttle_burst;
+  }
+  return batch;
+}
+
+// The sink with what the mode and the other flags of its backend put in front of it.
+std::unique_ptr<audit::Sink> Delivered(std::unique_ptr<audit::Sink> sink,
+                                       const AuditDelivery& delivery) {
+  if (delivery.mode == "batch") sink = audit::MakeBatching(std::move(sink), BatchOf(delivery));
+  if (delivery.mode != "blocking-strict") sink = audit::MakeForgiving(std::move(sink));
+  if (!delivery.truncate_enabled) return sink;
+  return audit::MakeTruncating(std::move(sink),
+                               static_cast<std::size_t>(delivery.truncate_max_event_size));
+}
+
 base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog(const Options& options,
                                                         const base::Clock& clock) {
   audit::LogFileOptions file;
@@ -24,23 +46,16 @@ base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog(const Options& options,
   file.compress = options.audit_log_compress;
   auto sink = TRY(audit::OpenLogFile(file, clock));
   if (options.audit_log_format == "legacy") sink = audit::MakeLegacyFormat(std::move(sink));
-  if (options.audit_log_mode != "batch") return sink;
-  return audit::MakeBatching(std::move(sink), audit::BatchOptions());
+  return Delivered(std::move(sink), options.audit_log);
 }
 
 base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook(const Options& options,
                                                             net::HttpsClient& https) {
-  audit::BatchOptions batch;
-  batch.buffer_size = static_cast<std::size_t>(options.audit_webhook_batch_buffer_size);
-  batch.max_batch = static_cast<std::size_t>(options.audit_webhook_batch_max_size);
-  batch.max_wait = options.audit_webhook_batch_max_wait;
   audit::WebhookOptions webhook;
   webhook.kubeconfig = options.audit_webhook_config_file;
-  webhook.together = options.audit_webhook_mode == "batch";
-  webhook.max_pending = batch.buffer_size;
-  auto sink = TRY(audit::OpenWebhook(webhook, https));
-  if (!webhook.together) return sink;
-  return audit::MakeBatching(std::move(sink), batch);
+  webhook.together = options.audit_webhook.mode == "batch";
+  webhook.max_pending = static_cast<std::size_t>(options.audit_webhook.batch_buffer_size);
+  return Delivered(TRY(audit::OpenWebhook(webhook, https)), options.audit_webhook);
 }
 
 }  // namespace
@@ -53,10 +68,6 @@ base::Result<AuditBackends> OpenAuditBackends(const Options& options, const base
   const bool records = !options.record.folder.empty();
   AuditBackends made;
   std::vector<std::unique_ptr<audit::Sink>> sinks;
-  const auto add = [&](std::unique_ptr<audit::Sink> sink, std::string_view mode) {
-    sinks.push_back(mode == "blocking-strict" ? std::move(sink)
-                                              : audit::MakeForgiving(std::move(sink)));
-  };
   if (options.audit_policy_file.empty()) {
     if (has_log) base::LogWarning(kNoAuditPolicy, {{"backend", "log"}});
     if (has_webhook) base::LogWarning(kNoAuditPolicy, {{"backend", "webhook"}});
@@ -70,19 +81,20 @@ base::Result<AuditBackends> OpenAuditBackends(const Options& options, const base
       return made;
     }
     made.policy.emplace(std::move(*policy));
-    if (has_log) add(TRY(OpenAuditLog(options, clock)), options.audit_log_mode);
+    if (has_log) sinks.push_back(TRY(OpenAuditLog(options, clock)));
     if (has_webhook) {
       made.https = net::HttpsClient::Create(io, client);
-      add(TRY(OpenAuditWebhook(options, *made.https)), options.audit_webhook_mode);
+      sinks.push_back(TRY(OpenAuditWebhook(options, *made.https)));
     }
   }
   if (records) {
     auto recording = TRY(audit::Recording::Open(options.record, clock));
-    add(audit::MakeBatching(std::move(recording), {}), "batch");  // clients do not wait for it
+    // Clients do not wait for it.
+    sinks.push_back(audit::MakeForgiving(audit::MakeBatching(std::move(recording), {})));
   }
   made.sink = sinks.size() == 1 ? std::move(sinks.front()) : audit::MakeTee(std::move(sinks));
-  made.may_wait = (has_webhook && options.audit_webhook_mode != "batch") ||
-                  (options.audit_log_path == "-" && options.audit_log_mode != "batch");
+  made.may_wait = (has_webhook && options.audit_webhook.mode != "batch") ||
+                  (options.audit_log_path == "-" && options.audit_log.mode != "batch");
   return made;
 }
 

@@ -2,15 +2,17 @@
 
 #include "server/options.h"
 
+#include <charconv>
+#include <system_error>
 #include <utility>
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "flags/flags.h"
 #include "flags/setters.h"
-#include "golang/strconv.h"
 #include "server/etcd_flags.h"
+#include "server/option_setters.h"
 #include "server/options_help.h"
-#include "server/serving_tls.h"
 
 namespace portcullis::server {
 
@@ -22,95 +24,11 @@ using flags::SetDuration;
 using flags::SetInt;
 using flags::SetText;
 
-base::Status SetIssuer(Options& options, std::string_view value) {
-  if (options.service_account_issuers.empty()) {
-    options.service_account_issuer = std::string(value);
-  }
-  options.service_account_issuers.emplace_back(value);
-  return base::OkStatus();
-}
-
-base::Status SetAdmissionControl(Options& options, std::string_view value) {
-  options.admission_control_given = true;
-  return AddToList<&Options::admission_control>(options, value);
-}
-
-base::Status AddSniCertificate(Options& options, std::string_view value) {
-  TRY(ParseNamedCertificate(value));
-  options.tls_sni_cert_keys.emplace_back(value);
-  return base::OkStatus();
-}
-
-base::Status SetStore(Options& options, std::string_view value) {
-  if (value != "sqlite" && value != "memory") {
-    return base::BadRequest("must be sqlite or memory");
-  }
-  options.store = std::string(value);
-  return base::OkStatus();
-}
-
 // master-count, which Kubernetes has deprecated, is not there.
 constexpr std::string_view kReconcilers[] = {"lease", "none"};
 
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 constexpr auto SetLogFormat = &flags::SetOneOf<&Options::log_format, kLogFormats>;
-
-base::Status SetFeatureGates(Options& options, std::string_view value) {
-  for (std::string_view piece : base::Split(value, ',')) {
-    piece = base::Trim(piece);
-    if (piece.empty()) continue;
-    const auto cut = base::Cut(piece, "=");
-    if (!cut) return base::BadRequest(base::StrCat("missing bool value for ", piece));
-    const auto enabled = golang::ParseBool(base::Trim(cut->second));
-    if (!enabled.ok()) {
-      return base::BadRequest(base::StrCat("invalid value of ", cut->first, "=", cut->second,
-                                           ", err: ", enabled.status().message()));
-    }
-    std::string_view name = base::Trim(cut->first);
-    if (const auto component = base::Cut(name, ":")) {
-      if (component->first != "kube") {
-        return base::BadRequest(base::StrCat("component not registered: ", component->first));
-      }
-      name = component->second;
-    }
-    options.feature_gates[std::string(name)] = *enabled;
-  }
-  return base::OkStatus();
-}
-
-base::Status SetRuntimeConfig(Options& options, std::string_view value) {
-  for (std::string_view piece : base::Split(value, ',')) {
-    piece = base::Trim(piece);
-    if (piece.empty()) continue;
-    const auto cut = base::Cut(piece, "=");
-    options.runtime_config[std::string(cut ? cut->first : piece)] =
-        cut ? std::string(cut->second) : "true";
-  }
-  return base::OkStatus();
-}
-
-// One pair in each flag: the value may hold commas.
-base::Status AddRequiredClaim(Options& options, std::string_view value) {
-  const auto cut = base::Cut(value, "=");
-  if (!cut) return base::BadRequest("malformed pair, expect string=string");
-  options.oidc_required_claims[std::string(base::Trim(cut->first))] = base::Trim(cut->second);
-  return base::OkStatus();
-}
-
-base::Status SetServiceMap(Options& options, std::string_view value) {
-  for (std::string_view piece : base::Split(value, ',')) {
-    piece = base::Trim(piece);
-    if (piece.empty()) continue;
-    const auto cut = base::Cut(piece, "=");
-    if (!cut || cut->first.find('/') == std::string_view::npos ||
-        cut->first.find(':') == std::string_view::npos ||
-        cut->second.find(':') == std::string_view::npos) {
-      return base::BadRequest("must be namespace/name:port=host:port");
-    }
-    options.webhook_service_map[std::string(cut->first)] = std::string(cut->second);
-  }
-  return base::OkStatus();
-}
 
 constexpr std::string_view kOneEtcd =
     "all objects are kept in the etcd of --etcd-servers, if given";
@@ -120,6 +38,7 @@ constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
 constexpr std::string_view kOneServer = "there is one server";
 constexpr std::string_view kPlainMetrics = "metrics are served as they are";
+constexpr std::string_view kAsReleased = "a release has the API that it was released with";
 constexpr std::string_view kLineLog = "each line of the log is written at once, to standard error";
 
 constexpr flags::Type kText = flags::Type::kString;
@@ -141,6 +60,23 @@ base::Status SetHistory(Options& options, std::string_view value) {
   return Set(options.usage_history, value);
 }
 using admission::UsageHistoryOptions;
+
+template <auto Delivery, auto Set>
+base::Status SetAudit(Options& options, std::string_view value) {
+  return Set(options.*Delivery, value);
+}
+
+template <auto Member>
+base::Status SetRate(flags::OwnerOf<Member>& options, std::string_view value) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rate);
+  if (error != std::errc() || end != value.data() + value.size()) {
+    return base::BadRequest(
+        base::StrCat("strconv.ParseFloat: parsing ", base::GoQuote(value), ": invalid syntax"));
+  }
+  options.*Member = rate;
+  return base::OkStatus();
+}
 
 // In the order of names: name, type, default, meaning, setter, note.
 constexpr flags::Flag<Options> kFlags[] = {
@@ -167,6 +103,21 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"api-audiences", kMany, "", "Audiences accepted in service account tokens",
      &AddToList<&Options::api_audiences>, ""},
     {"apiserver-count", kNumber, "1", "", nullptr, kOneServer},
+    {"audit-log-batch-buffer-size", kNumber, "10000",
+     "Maximum number of events that wait, in the mode batch",
+     &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::batch_buffer_size>>, ""},
+    {"audit-log-batch-max-size", kNumber, "1", "Maximum number of events in a batch",
+     &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::batch_max_size>>, ""},
+    {"audit-log-batch-max-wait", kTime, "30s", "How long an event waits for others",
+     &SetAudit<&Options::audit_log, &flags::SetDuration<&AuditDelivery::batch_max_wait>>, ""},
+    {"audit-log-batch-throttle-burst", kNumber, "15",
+     "Maximum number of batches at once after a while without any",
+     &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::batch_throttle_burst>>, ""},
+    {"audit-log-batch-throttle-enable", kSwitch, "false", "Limit the batches per second",
+     &SetAudit<&Options::audit_log, &flags::SetBool<&AuditDelivery::batch_throttle_enable>>, ""},
+    {"audit-log-batch-throttle-qps", kText, "10", "Batches per second in the long run",
+     &SetAudit<&Options::audit_log, &SetRate<&AuditDelivery::batch_throttle_qps>>, "", '\0',
+     "float32"},
     {"audit-log-compress", kSwitch, "false", "Compress rotated audit logs with gzip",
      &SetBool<&Options::audit_log_compress>, ""},
     {"audit-log-format", kText, "json", "Form of audit log lines: json or legacy",
@@ -179,26 +130,58 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Megabytes at which the audit log is rotated; 0: never (not recommended)",
      &SetInt<&Options::audit_log_maxsize>, ""},
     {"audit-log-mode", kText, "blocking", "batch, blocking or blocking-strict",
-     &SetText<&Options::audit_log_mode>, ""},
+     &SetAudit<&Options::audit_log, &flags::SetText<&AuditDelivery::mode>>, ""},
     {"audit-log-path", kText, "", "File of the audit log, - for standard output",
      &SetText<&Options::audit_log_path>, ""},
+    {"audit-log-truncate-enabled", kSwitch, "false",
+     "Drop what was asked and answered from events that are too large, or the event",
+     &SetAudit<&Options::audit_log, &flags::SetBool<&AuditDelivery::truncate_enabled>>, ""},
+    {"audit-log-truncate-max-batch-size", kNumber, "10485760",
+     "Not less than --audit-log-truncate-max-event-size; events are looked at one by one",
+     &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::truncate_max_batch_size>>, ""},
+    {"audit-log-truncate-max-event-size", kNumber, "102400", "Bytes of the largest event",
+     &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::truncate_max_event_size>>, ""},
+    {"audit-log-version", kText, "audit.k8s.io/v1", "Version of the events: audit.k8s.io/v1",
+     &SetAudit<&Options::audit_log, &flags::SetText<&AuditDelivery::version>>, ""},
     {"audit-policy-file", kText, "", "File with the audit Policy",
      &SetText<&Options::audit_policy_file>, ""},
     {"audit-webhook-batch-buffer-size", kNumber, "10000",
-     "Maximum number of events that wait to be sent",
-     &SetInt<&Options::audit_webhook_batch_buffer_size>, ""},
-    {"audit-webhook-batch-max-size", kNumber, "400", "Maximum number of events in one request",
-     &SetInt<&Options::audit_webhook_batch_max_size>, ""},
+     "Maximum number of events that wait, in the mode batch",
+     &SetAudit<&Options::audit_webhook, &flags::SetInt<&AuditDelivery::batch_buffer_size>>, ""},
+    {"audit-webhook-batch-max-size", kNumber, "400", "Maximum number of events in a batch",
+     &SetAudit<&Options::audit_webhook, &flags::SetInt<&AuditDelivery::batch_max_size>>, ""},
     {"audit-webhook-batch-max-wait", kTime, "30s", "How long an event waits for others",
-     &SetDuration<&Options::audit_webhook_batch_max_wait>, ""},
+     &SetAudit<&Options::audit_webhook, &flags::SetDuration<&AuditDelivery::batch_max_wait>>, ""},
+    {"audit-webhook-batch-throttle-burst", kNumber, "15",
+     "Maximum number of batches at once after a while without any",
+     &SetAudit<&Options::audit_webhook, &flags::SetInt<&AuditDelivery::batch_throttle_burst>>, ""},
+    {"audit-webhook-batch-throttle-enable", kSwitch, "true", "Limit the batches per second",
+     &SetAudit<&Options::audit_webhook, &flags::SetBool<&AuditDelivery::batch_throttle_enable>>,
+     ""},
+    {"audit-webhook-batch-throttle-qps", kText, "10", "Batches per second in the long run",
+     &SetAudit<&Options::audit_webhook, &SetRate<&AuditDelivery::batch_throttle_qps>>, "", '\0',
+     "float32"},
     {"audit-webhook-config-file", kText, "", "kubeconfig of a server that receives audit events",
      &SetText<&Options::audit_webhook_config_file>, ""},
+    {"audit-webhook-initial-backoff", kTime, "10s", "", nullptr,
+     "events that were not taken go out with the next ones"},
     {"audit-webhook-mode", kText, "batch", "batch, blocking or blocking-strict",
-     &SetText<&Options::audit_webhook_mode>, ""},
+     &SetAudit<&Options::audit_webhook, &flags::SetText<&AuditDelivery::mode>>, ""},
+    {"audit-webhook-truncate-enabled", kSwitch, "false",
+     "Drop what was asked and answered from events that are too large, or the event",
+     &SetAudit<&Options::audit_webhook, &flags::SetBool<&AuditDelivery::truncate_enabled>>, ""},
+    {"audit-webhook-truncate-max-batch-size", kNumber, "10485760",
+     "Not less than --audit-webhook-truncate-max-event-size; events are looked at one by one",
+     &SetAudit<&Options::audit_webhook, &flags::SetInt<&AuditDelivery::truncate_max_batch_size>>,
+     ""},
+    {"audit-webhook-truncate-max-event-size", kNumber, "102400", "Bytes of the largest event",
+     &SetAudit<&Options::audit_webhook, &flags::SetInt<&AuditDelivery::truncate_max_event_size>>,
+     ""},
+    {"audit-webhook-version", kText, "audit.k8s.io/v1", "Version of the events: audit.k8s.io/v1",
+     &SetAudit<&Options::audit_webhook, &flags::SetText<&AuditDelivery::version>>, ""},
     {"authentication-config", kText, "",
      "File with the AuthenticationConfiguration: issuers of tokens, instead of the flags --oidc-*, "
-     "and "
-     "anonymous requests, instead of --anonymous-auth",
+     "and anonymous requests, instead of --anonymous-auth",
      &SetText<&Options::authentication_config>, ""},
     {"authentication-token-webhook-cache-ttl", kTime, "2m0s",
      "How long to cache responses from the token webhook",
@@ -263,8 +246,13 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"disable-admission-plugins", kMany, "",
      "Admission plugins to disable although they are on by default",
      &AddToList<&Options::disable_admission_plugins>, ""},
+    {"disable-http2-serving", kSwitch, "false", "Speak HTTP/1.1 only",
+     &SetBool<&Options::disable_http2_serving>, ""},
     {"disabled-metrics", kMany, "", "", nullptr, kPlainMetrics},
     {"egress-selector-config-file", kText, "", "", nullptr, kNoNodes},
+    {"emulated-version", kMany, "kube=1.36",
+     "The same as --kubernetes-version, by kube-apiserver's name", &SetEmulatedVersion, ""},
+    {"emulation-forward-compatible", kSwitch, "false", "", nullptr, kAsReleased},
     {"enable-admission-plugins", kMany, "", "Admission plugins to enable besides the default ones",
      &AddToList<&Options::enable_admission_plugins>, ""},
     {"enable-aggregator-routing", kSwitch, "false", "", nullptr, kNoAggregation},
@@ -356,6 +344,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"log-text-split-stream", kSwitch, "", "", nullptr, kLineLog},
     {"logging-format", kText, "text", "The same as --log-format, by kube-apiserver's name",
      SetLogFormat, ""},
+    {"max-connection-bytes-per-sec", kNumber, "0", "", nullptr, "connections are not throttled"},
     {"max-mutating-requests-inflight", kNumber, "200",
      "Writes under way at one time; with --enable-priority-and-fairness, seats beside those of "
      "--max-requests-inflight",
@@ -371,6 +360,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"memory-limit", kText, "",
      "Memory the server keeps below, as 512Mi; 80 % of what there is if empty",
      &SetText<&Options::memory_limit>, ""},
+    {"min-compatibility-version", kMany, "", "", nullptr, kAsReleased},
     {"min-request-timeout", kNumber, "1800", "Minimum duration of a watch in seconds",
      &SetInt<&Options::min_request_timeout>, ""},
     {"oidc-ca-file", kText, "",
@@ -400,6 +390,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"peer-advertise-ip", kText, "", "", nullptr, kOneServer},
     {"peer-advertise-port", kText, "", "", nullptr, kOneServer},
     {"peer-ca-file", kText, "", "", nullptr, kOneServer},
+    {"permit-address-sharing", kSwitch, "false", "", nullptr,
+     "SO_REUSEADDR is set for the port in any case"},
+    {"permit-port-sharing", kSwitch, "false", "", nullptr, "one server listens on a port"},
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
     {"proxy-client-cert-file", kText, "",
      "Client certificate shown to external admission hooks (no aggregated API servers are called)",
@@ -441,6 +434,7 @@ constexpr flags::Flag<Options> kFlags[] = {
      &AddToList<&Options::requestheader_username_headers>, ""},
     {"runtime-config", kPairs, "", "Versions to serve: api/all, api/beta, group/version=true|false",
      &SetRuntimeConfig, ""},
+    {"runtime-config-emulation-forward-compatible", kSwitch, "false", "", nullptr, kAsReleased},
     {"secure-port", kNumber, "6443", "Port to listen on; 0 takes a free one",
      &SetInt<&Options::secure_port>, ""},
     {"send-retry-after-while-not-ready-once", kSwitch, "", "", nullptr, kOneServer},

@@ -23,6 +23,21 @@
 #include "flags/flags.h"
 #include "release/release.h"
 
+// How audit events reach a backend: --audit-log-…, --audit-webhook-….
+struct AuditDelivery {
+  std::string mode;
+  int batch_buffer_size = 10000;
+  int batch_max_size = 0;
+  std::chrono::nanoseconds batch_max_wait = std::chrono::seconds(30);
+  bool batch_throttle_enable = false;
+  double batch_throttle_qps = 10;
+  int batch_throttle_burst = 15;
+  bool truncate_enabled = false;
+  std::int64_t truncate_max_event_size = 100 << 10;
+  std::int64_t truncate_max_batch_size = 10 << 20;
+  std::string version = "audit.k8s.io/v1";
+};
+
 namespace portcullis::server {
 
 struct Options {
@@ -40,6 +55,7 @@ struct Options {
   std::string tls_min_version = "VersionTLS12";
   std::vector<std::string> tls_cipher_suites;
   int http2_max_streams_per_connection = 250;
+  bool disable_http2_serving = false;
   std::chrono::nanoseconds shutdown_delay{0};
 
   // Where things are kept.
@@ -155,13 +171,11 @@ struct Options {
   int audit_log_maxbackup = 100;
   int audit_log_maxsize = 100;
   bool audit_log_compress = false;
-  std::string audit_log_mode = "blocking";
+  AuditDelivery audit_log = {.mode = "blocking", .batch_max_size = 1};
   audit::RecordingOptions record;
   std::string audit_webhook_config_file;
-  std::string audit_webhook_mode = "batch";
-  int audit_webhook_batch_buffer_size = 10000;
-  int audit_webhook_batch_max_size = 400;
-  std::chrono::nanoseconds audit_webhook_batch_max_wait = std::chrono::seconds(30);
+  AuditDelivery audit_webhook = {
+      .mode = "batch", .batch_max_size = 400, .batch_throttle_enable = true};
 
   // HTTPS_PROXY and NO_PROXY of the environment: how webhooks beyond this machine are reached.
   std::string https_proxy;

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "golang/strconv.h"
 #include "release/release.h"
 #include "server/advertised_address.h"
 #include "server/options.h"
@@ -137,9 +138,60 @@ void CheckOverrides(const Options& options, std::vector<std::string>& problems) 
   }
 }
 
-// What kube-apiserver checks if there is an audit log.
+// What is wrong with how the backend `name`, log or webhook, gets its batches; "" if nothing is.
+std::string BatchProblem(std::string_view name, const AuditDelivery& delivery) {
+  const std::string_view modes[] = {"batch", "blocking", "blocking-strict"};
+  if (std::find(std::begin(modes), std::end(modes), delivery.mode) == std::end(modes)) {
+    return base::StrCat("invalid audit ", name, " mode ", delivery.mode, ", allowed modes are \"",
+                        base::Join(modes, ","), "\"");
+  }
+  if (delivery.mode != "batch") return "";
+  const auto not_positive = [&](std::string_view what, const std::string& number) {
+    return base::StrCat("invalid audit batch ", name, " ", what, " ", number,
+                        ", must be a positive number");
+  };
+  if (delivery.batch_buffer_size <= 0) {
+    return not_positive("buffer size", std::to_string(delivery.batch_buffer_size));
+  }
+  if (delivery.batch_max_size <= 0) {
+    return not_positive("max batch size", std::to_string(delivery.batch_max_size));
+  }
+  if (!delivery.batch_throttle_enable) return "";
+  if (delivery.batch_throttle_qps <= 0) {
+    return not_positive("throttle QPS", golang::FormatFloat(delivery.batch_throttle_qps));
+  }
+  if (delivery.batch_throttle_burst <= 0) {
+    return not_positive("throttle burst", std::to_string(delivery.batch_throttle_burst));
+  }
+  return "";
+}
+
+void CheckAuditBackend(std::string_view name, const AuditDelivery& delivery,
+                       std::vector<std::string>& problems) {
+  if (std::string problem = BatchProblem(name, delivery); !problem.empty()) {
+    problems.push_back(std::move(problem));
+  }
+  const std::string largest = std::to_string(delivery.truncate_max_event_size);
+  if (delivery.truncate_max_event_size <= 0) {
+    problems.push_back(base::StrCat("invalid audit truncate ", name, " max event size ", largest,
+                                    ", must be a positive number"));
+  } else if (delivery.truncate_max_batch_size < delivery.truncate_max_event_size) {
+    problems.push_back(base::StrCat("invalid audit truncate ", name, " max batch size ",
+                                    std::to_string(delivery.truncate_max_batch_size),
+                                    ", must be greater than max event size (", largest, ")"));
+  }
+  if (delivery.version != "audit.k8s.io/v1") {
+    problems.emplace_back("invalid group version, allowed versions are [\"audit.k8s.io/v1\"]");
+  }
+}
+
+// What kube-apiserver checks of the backends that are in use.
 void CheckAudit(const Options& options, std::vector<std::string>& problems) {
+  if (!options.audit_webhook_config_file.empty()) {
+    CheckAuditBackend("webhook", options.audit_webhook, problems);
+  }
   if (options.audit_log_path.empty()) return;
+  CheckAuditBackend("log", options.audit_log, problems);
   const std::string& format = options.audit_log_format;
   if (format != "json" && format != "legacy") {
     problems.push_back(

@@ -17,7 +17,8 @@ struct Group {
 constexpr Group kGroups[] = {
     {"Secure serving",
      {"bind-address", "secure-port", "tls-cert-file", "tls-private-key-file", "tls-sni-cert-key",
-      "tls-min-version", "tls-cipher-suites", "cert-dir", "http2-max-streams-per-connection"}},
+      "tls-min-version", "tls-cipher-suites", "cert-dir", "disable-http2-serving",
+      "http2-max-streams-per-connection"}},
     {"Data",
      {"data-dir", "store", "skip-damaged-objects", "encryption-provider-config",
       "encryption-provider-config-automatic-reload", "event-ttl"}},
@@ -58,7 +59,7 @@ constexpr Group kGroups[] = {
       "authorization-webhook-config-file", "authorization-webhook-version"}},
     {"Auditing", {"audit-", "record", "record-"}},
     {"API enablement",
-     {"feature-gates", "kubernetes-version", "runtime-config", "controllers",
+     {"emulated-version", "feature-gates", "kubernetes-version", "runtime-config", "controllers",
       "service-cluster-ip-range", "service-node-port-range", "advertise-address",
       "external-hostname"}},
     {"Limits",

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 
+#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::server {
 namespace {
+
+using Texts = std::vector<std::string>;
 
 base::Result<Options> Parse(std::vector<std::string> arguments) { return ParseOptions(arguments); }
 
@@ -69,7 +72,6 @@ std::vector<std::string> Problems(std::vector<std::string> arguments) {
 }
 
 TEST(Options, RefusesFeatureGatesThatTheReleaseDoesNotKnow) {
-  using Texts = std::vector<std::string>;
   EXPECT_EQ(Problems({"--feature-gates=Foooo=true"}), (Texts{"unrecognized feature gate: Foooo"}));
   EXPECT_EQ(Problems({"--feature-gates=MutatingAdmissionPolicys=true"}),
             (Texts{"unrecognized feature gate: MutatingAdmissionPolicys (did you mean "
@@ -91,6 +93,59 @@ TEST(Options, ChecksTheFormOfTheAuditLog) {
       Problems({"--audit-log-path=-", "--audit-log-format=xml", "--audit-log-maxage=-1"}),
       (std::vector<std::string>{"invalid audit log format xml, allowed formats are \"legacy,json\"",
                                 "--audit-log-maxage -1 can't be a negative number"}));
+}
+
+TEST(Options, ChecksHowAuditEventsAreDelivered) {
+  struct Case {
+    Texts flags, problems;
+  };
+  const Case cases[] = {
+      {{"--audit-log-path=-", "--audit-log-mode=x", "--audit-log-version=audit.k8s.io/v1beta1"},
+       {"invalid audit log mode x, allowed modes are \"batch,blocking,blocking-strict\"",
+        "invalid group version, allowed versions are [\"audit.k8s.io/v1\"]"}},
+      {{"--audit-log-path=-", "--audit-log-batch-buffer-size=0"}, {}},  // not in the mode blocking
+      {{"--audit-log-path=-", "--audit-log-mode=batch", "--audit-log-batch-buffer-size=0"},
+       {"invalid audit batch log buffer size 0, must be a positive number"}},
+      {{"--audit-webhook-config-file=/dev/null", "--audit-webhook-batch-max-size=-1"},
+       {"invalid audit batch webhook max batch size -1, must be a positive number"}},
+      {{"--audit-webhook-config-file=/dev/null", "--audit-webhook-batch-throttle-qps=-0.5"},
+       {"invalid audit batch webhook throttle QPS -0.5, must be a positive number"}},
+      {{"--audit-webhook-config-file=/dev/null", "--audit-webhook-batch-throttle-burst=0"},
+       {"invalid audit batch webhook throttle burst 0, must be a positive number"}},
+      {{"--audit-webhook-config-file=/dev/null", "--audit-webhook-batch-throttle-qps=0",
+        "--audit-webhook-batch-throttle-enable=false"},
+       {}},
+      {{"--audit-log-path=-", "--audit-log-truncate-max-event-size=0"},
+       {"invalid audit truncate log max event size 0, must be a positive number"}},
+      {{"--audit-log-path=-", "--audit-log-truncate-max-batch-size=10"},
+       {"invalid audit truncate log max batch size 10, must be greater than max event size "
+        "(102400)"}},
+      {{"--audit-log-mode=x", "--audit-webhook-mode=x"}, {}},  // of backends that are not in use
+  };
+  for (const Case& c : cases) EXPECT_EQ(Problems(c.flags), c.problems) << c.flags.back();
+  EXPECT_EQ(Parse({"--audit-log-batch-throttle-qps=1x"}).status().message(),
+            "invalid argument \"1x\" for \"--audit-log-batch-throttle-qps\" flag: "
+            "strconv.ParseFloat: parsing \"1x\": invalid syntax");
+}
+
+TEST(Options, TheEmulatedVersionIsThatOfKubernetes) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"1.34", "1.34"},
+      {"kube=1.35", "1.35"},
+      {"v1.33", "v1.33"},
+      {"foo", "could not parse \"foo\" as version"},
+      {"kube=", "could not parse \"\" as version"},
+      {"foo=1.34", "component not registered: foo"},
+      {"1.36.1", "patch version not allowed, got: kube=1.36.1"},
+      {"kube=1.34,kube=1.35", "duplicate version flag, kube=1.34 and kube=1.35"},
+  };
+  for (const auto& [given, expected] : cases) {
+    const auto options = Parse({"--emulated-version=" + given});
+    EXPECT_EQ(options.ok() ? options->kubernetes_version : options.status().message(),
+              options.ok() ? expected
+                           : base::StrCat("invalid argument ", base::GoQuote(given),
+                                          " for \"--emulated-version\" flag: ", expected));
+  }
 }
 
 TEST(Options, NumbersThatDoNotFitAreRefused) {

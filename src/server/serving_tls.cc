@@ -45,6 +45,7 @@ base::Result<ServingTls> MakeServingTls(const Options& options, const Credential
   settings.client_ca_pem = credentials.client_ca_pem;
   settings.min_version = TRY(ParseTlsVersion(options.tls_min_version));
   settings.cipher_suites = options.tls_cipher_suites;
+  settings.http2 = !options.disable_http2_serving;
   tls.files.certificate = options.tls_cert_file;
   tls.files.key = options.tls_private_key_file;
   tls.files.client_ca = options.client_ca_file;
