@@ -84,6 +84,7 @@ void Node(CellWriter& writer, json::Value object) {
     }
   }
   std::sort(roles.begin(), roles.end());
+  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
   // The address itself may be empty.
   const auto address = [&](std::string_view type) -> std::string_view {
     for (const json::Value& entry : object["status"]["addresses"].elements()) {

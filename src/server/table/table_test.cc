@@ -201,6 +201,9 @@ TEST(Table, CellsTellAnEmptyValueFromNone) {
   EXPECT_EQ(Cells("", "nodes", R"({"metadata":{"name":"a"},
                   "status":{"addresses":[{"type":"InternalIP","address":""}]}})"),
             "a|Unknown|<none>|<unknown>|||<none>|<unknown>|<unknown>|<unknown>|");
+  EXPECT_EQ(Cells("", "nodes", R"({"metadata":{"name":"a","labels":{"kubernetes.io/role":"agent",
+                  "node-role.kubernetes.io/agent":"","node-role.kubernetes.io/a":""}}})"),
+            "a|Unknown|a,agent|<unknown>||<none>|<none>|<unknown>|<unknown>|<unknown>|");
 }
 
 TEST(Table, CellsOfAnObjectOfWhichNothingIsSet) {
