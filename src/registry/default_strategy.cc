@@ -4,7 +4,7 @@
 
 #include "api/catalog/catalog.h"
 #include "api/conversion/conversion.h"
-#include "api/schema/sent_empties.h"
+#include "api/schema/sent_forms.h"
 #include "api/selector/label_selector.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_disabled_fields.h"
@@ -20,8 +20,9 @@ bool SendsEmpty(const Context& ctx, json::Value object) {
   const auto* resource = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindKind(ctx.kind);
   const json::Value rest = json::Without(ctx.arena, ctx.sent, "metadata");
   return resource != nullptr &&
-         api::schema::AnySentEmpty(resource->schema, rest, object,
-                                   [](json::Value decoded, bool) { return decoded.empty(); });
+         api::schema::AnySent(resource->schema, rest, object, [](const auto& form) {
+           return form.is_empty() && form.decoded.empty();
+         });
 }
 
 }  // namespace

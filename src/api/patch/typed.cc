@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/patch/list_elements.h"
-#include "api/schema/sent_empties.h"
+#include "api/schema/sent_forms.h"
 #include "json/sorted.h"
 
 namespace portcullis::api::patch {
@@ -105,11 +105,12 @@ class Comparer {
   bool nameless_ = false;
 };
 
-// Whether an element of a list in `sent` has an empty list or map that `after` leaves out. Elements of
-// lists are compared as Go values, other lists and maps by what they hold.
-bool LosesEmpty(const Schema* schema, Value sent, Value after) {
-  return schema::AnySentEmpty(schema, sent, after, [](Value decoded, bool in_list) {
-    return in_list && decoded.is_null();
+// Whether an element of a list in `sent` has an empty list or map that `after` leaves out, or a quantity that
+// `after` writes otherwise. Elements of lists are compared as Go values, other lists and maps by what they hold.
+bool LosesForm(const Schema* schema, Value sent, Value after) {
+  return schema::AnySent(schema, sent, after, [](const schema::SentForm& form) {
+    return form.in_list &&
+           ((form.is_empty() && form.decoded.is_null()) || form.is_rewritten_quantity());
   });
 }
 
@@ -223,7 +224,7 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
                    after->is_object() ? after : nullptr, {}, below);
   } else if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr &&
-                   (!(*before == *after) || LosesEmpty(schema, sent, *after));
+                   (!(*before == *after) || LosesForm(schema, sent, *after));
   } else if (shape == Shape::kList) {
     CompareElements(*schema, before, after, below);
   } else {
@@ -286,7 +287,7 @@ class NewFields {
     const bool is_leaf = shape == Shape::kLeaf || (before.empty() && value.empty());
     Value below;
     if (is_leaf) {
-      if (before == value && !LosesEmpty(schema, sent, value)) return;
+      if (before == value && !LosesForm(schema, sent, value)) return;
       if (not_owned.IsStripped(step)) return;
       below = nothing_;
     } else if (shape == Shape::kList) {

@@ -45,7 +45,7 @@ struct Comparison {
   bool nameless = false;
 };
 // `sent` is `after` before it was decoded, or null: Go tells an empty list or map in an element of an
-// atomic list from an absent one, which `after` has lost.
+// atomic list from an absent one, and how a quantity in it is written, which `after` has lost.
 Comparison Compare(const schema::Schema* schema, json::Value before, json::Value after,
                    json::Value sent = {});
 
