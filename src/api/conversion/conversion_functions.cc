@@ -102,6 +102,23 @@ Value EventToCore(json::Arena& arena, Value event) {
   return event;
 }
 
+// What kubelets before 1.8 took for the init containers of a pod, in its metadata and in that of its template.
+constexpr std::string_view kInitContainerAnnotations[] = {
+    "pod.alpha.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-containers",
+    "pod.beta.kubernetes.io/init-container-statuses", "pod.beta.kubernetes.io/init-containers"};
+
+Value WithoutInitContainerAnnotations(json::Arena& arena, Value metadata) {
+  Value annotations = metadata["annotations"];
+  if (annotations.empty()) return metadata;
+  for (const std::string_view name : kInitContainerAnnotations) {
+    annotations = json::Without(arena, annotations, name);
+  }
+  if (annotations.empty()) return json::Without(arena, metadata, "annotations");
+  return annotations.IsSameAs(metadata["annotations"])
+             ? metadata
+             : json::With(arena, metadata, "annotations", annotations);
+}
+
 // A function that cannot fail.
 template <Value (*function)(json::Arena&, Value)>
 base::Result<Value> Sure(json::Arena& arena, Value value) {
@@ -112,7 +129,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 28> kFunctions = {{
+constexpr std::array<Entry, 29> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"conditionsThroughStatus", &ConditionsThroughStatus},
@@ -141,6 +158,7 @@ constexpr std::array<Entry, 28> kFunctions = {{
     {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
     {"templateGenerationThroughField", &TemplateGenerationThroughField},
     {"templateGenerationToAnnotation", &Sure<TemplateGenerationToAnnotation>},
+    {"withoutInitContainerAnnotations", &Sure<WithoutInitContainerAnnotations>},
 }};
 
 }  // namespace
