@@ -442,6 +442,9 @@ base::Result<Value> Application::Run(Force force) {
             .Annotate(base::StrCat("failed to create typed live object (", NameOf(plain), ")")));
   }
 
+  // The fields of each manager are looked at in its own version first.
+  for (const Entry& entry : entries_) TRY(In(entry.api_version, plain));
+
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
   std::optional<Entry> before;
