@@ -151,6 +151,17 @@ TEST(OwnObjects, AddressesEnteredByHandAreTaken) {
   EXPECT_EQ(ports["spec"]["ports"][std::size_t{2}]["nodePort"].AsInt(), 32770);
 }
 
+// A fact of kube-apiserver: the IPAddress is made before the Service is looked at.
+TEST(OwnObjects, TheAddressOfAServiceWithoutANameIsRefusedFirst) {
+  TestServer server;
+  const Answer answer =
+      server.Post(kServices, R"({"metadata":{},"spec":{"clusterIP":"10.0.0.77"}})");
+  EXPECT_EQ(answer.message(),
+            R"(Service "" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.77"]: failed to )"
+            R"(allocate IP 10.0.0.77: IPAddress.networking.k8s.io "10.0.0.77" is invalid: )"
+            R"(spec.parentRef.name: Required value)");
+}
+
 TEST(OwnObjects, AddressesInUseComeBack) {
   TestServer server;
   const std::string path = Path(kAddresses, "10.0.0.1");

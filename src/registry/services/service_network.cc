@@ -82,7 +82,8 @@ std::optional<std::uint32_t> ServiceNetwork::Reserve() {
 }
 
 base::Status ServiceNetwork::Enter(std::uint32_t address, const Owner& owner) {
-  if (book_ == nullptr || owner.name.empty()) return base::OkStatus();
+  // An owner without a name is refused there, before the Service is.
+  if (book_ == nullptr || owner.ns.empty()) return base::OkStatus();
   return book_->Enter(Text(address), owner.ns, owner.name);
 }
 
