@@ -153,7 +153,7 @@ class EngineParts final : public Engine {
     }
     catalog_.Set(TRY(api::catalog::Catalog::BuiltIn(ServedBy(*release_), legacy)));
     world_.catalog = &catalog_;
-    defaulter_ = TRY(api::schema::Defaulter::BuiltIn(release_->legacy_minor(), world_.clock));
+    defaulter_ = TRY(api::schema::Defaulter::BuiltIn(*release_, world_.clock));
     world_.defaulter = defaulter_.get();
     objects_ = std::make_unique<admission::CatalogObjects>([this] { return catalog_.Get(); },
                                                            defaulter_.get());

@@ -215,12 +215,20 @@ struct Defaulter::Rules {
   RuleFile file;
   std::unordered_map<std::string_view, Program> defined;
   std::unordered_map<GroupVersionKind, Program> kinds;
-  int minor = release::kNewestMinor;
   const base::Clock* clock = nullptr;
+
+  // Drops what the release does not do, in all blocks.
+  void Restrict(const release::Release& release) {
+    for (RuleBlock& block : file.blocks) {
+      std::erase_if(block.statements, [&](const Statement& statement) {
+        return statement.since_minor > release.legacy_minor() ||
+               (!statement.gate.empty() && !release.GateEnabled(statement.gate));
+      });
+    }
+  }
 
   base::Status Compile(const RuleBlock& block, Program& program) {
     for (const Statement& statement : block.statements) {
-      if (statement.since_minor > minor) continue;
       Step step;
       step.statement = &statement;
       if (statement.action == Statement::Action::kUse) {
@@ -275,19 +283,20 @@ struct Defaulter::Rules {
 Defaulter::Defaulter(std::unique_ptr<const Rules> rules) : rules_(std::move(rules)) {}
 Defaulter::~Defaulter() = default;
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text, int minor,
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view text,
+                                                                const release::Release& release,
                                                                 const base::Clock* clock) {
   auto rules = std::make_unique<Rules>();
-  rules->minor = minor;
   rules->clock = clock;
   TRY(ParseRules(text, rules->file));
+  rules->Restrict(release);
   TRY(rules->Link());
   return std::shared_ptr<const Defaulter>(new Defaulter(std::move(rules)));
 }
 
-base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(int minor,
+base::Result<std::shared_ptr<const Defaulter>> Defaulter::BuiltIn(const release::Release& release,
                                                                   const base::Clock* clock) {
-  return Parse(EmbeddedDefaultRules(), minor, clock);
+  return Parse(EmbeddedDefaultRules(), release, clock);
 }
 
 Value Defaulter::Apply(json::Arena& arena, const GroupVersionKind& kind, Value object,

@@ -22,15 +22,15 @@ namespace portcullis::api::schema {
 // Immutable after construction.
 class Defaulter {
  public:
-  // Compiles rules of the format above, as far as the release of this minor version has them
-  // (release::Release::legacy_minor()). Times are filled in by `clock`, which outlives the defaulter;
-  // null: they are not.
-  static base::Result<std::shared_ptr<const Defaulter>> Parse(std::string_view rules,
-                                                              int minor = release::kNewestMinor,
-                                                              const base::Clock* clock = nullptr);
+  // Compiles rules of the format above, as far as the release has them with its gates. Times are
+  // filled in by `clock`, which outlives the defaulter; null: they are not.
+  static base::Result<std::shared_ptr<const Defaulter>> Parse(
+      std::string_view rules, const release::Release& release = release::Release::Newest(),
+      const base::Clock* clock = nullptr);
   // The rules that are built in.
-  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn(int minor = release::kNewestMinor,
-                                                                const base::Clock* clock = nullptr);
+  static base::Result<std::shared_ptr<const Defaulter>> BuiltIn(
+      const release::Release& release = release::Release::Newest(),
+      const base::Clock* clock = nullptr);
   ~Defaulter();
 
   // The object with its defaults; `object` itself if nothing is missing. Kinds without rules are

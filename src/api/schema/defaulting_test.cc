@@ -5,8 +5,10 @@
 #include "api/catalog/catalog.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
+#include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "release/release.h"
 
 namespace portcullis::api::schema {
 namespace {
@@ -204,13 +206,27 @@ TEST(RulesTest, MistakesNameTheirLine) {
 TEST(RulesTest, AStatementMayBeginWithARelease) {
   const auto defaulted = [](int minor) {
     json::Arena arena;
+    const auto release = release::Release::Open(base::StrCat("1.", std::to_string(minor)));
     const auto rules =
-        Defaulter::Parse("kind v1 Pod\n  a = 1 when b absent since 1.13\n  b = 2\n", minor);
+        Defaulter::Parse("kind v1 Pod\n  a = 1 when b absent since 1.13\n  b = 2\n", *release);
     return json::ToString((*rules)->Apply(arena, {"", "v1", "Pod"}, json::MakeObject(arena, {})));
   };
   EXPECT_EQ(defaulted(12), R"({"b":2})");
   EXPECT_EQ(defaulted(13), R"({"a":1,"b":2})");
   EXPECT_EQ(defaulted(36), R"({"a":1,"b":2})");
+}
+
+TEST(RulesTest, AStatementMayStandBehindAGate) {
+  const auto defaulted = [](bool is_enabled) {
+    json::Arena arena;
+    const auto release = release::Release::Open("1.36", {{"VolumeLimitScaling", is_enabled}});
+    const auto defaulter = Defaulter::BuiltIn(*release);
+    const json::Value driver =
+        *json::Parse(arena, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","spec":{}})");
+    return (*defaulter)->Apply(arena, {"storage.k8s.io", "v1", "CSIDriver"}, driver)["spec"];
+  };
+  EXPECT_TRUE(defaulted(true)["preventPodSchedulingIfMissing"].is_bool());
+  EXPECT_FALSE(defaulted(false).Has("preventPodSchedulingIfMissing"));
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ class Parser {
       statement.since_minor = static_cast<int>(*minor);
       rest = since->first;
     }
+    if (const auto gate = base::Cut(rest, " gate ")) {
+      statement.gate = file_.arena.Copy(gate->second);
+      rest = gate->first;
+    }
     const auto when = base::Cut(rest, " when ");
     if (when) {
       rest = when->first;

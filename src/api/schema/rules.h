@@ -45,7 +45,8 @@ struct Statement {
   std::optional<RulePath> source;  // @path instead of a value; target of kMove
   std::string_view name;           // of kUse and kCall
   std::vector<Condition> conditions;
-  int since_minor = 0;  // 13: v1.13 was the first release that did it
+  std::string_view gate;  // the feature gate behind which it is done; "" if there is none
+  int since_minor = 0;    // 13: v1.13 was the first release that did it
 };
 
 struct RuleBlock {
