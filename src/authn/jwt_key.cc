@@ -111,6 +111,11 @@ class OpensslKey final : public JwtKey {
     const std::string signature =
         wanted->rsa ? token.signature : ToDer(token.signature, WidthOf(*wanted));
     if (signature.empty()) return false;
+    // Of an RSA key all have its size; OpenSSL does not ask for that with PSS.
+    if (wanted->rsa &&
+        signature.size() != static_cast<std::size_t>(EVP_PKEY_get_size(pkey_.get()))) {
+      return false;
+    }
     const Digest context(EVP_MD_CTX_new());
     EVP_PKEY_CTX* padding = nullptr;
     if (EVP_DigestVerifyInit(context.get(), &padding, wanted->digest(), nullptr, pkey_.get()) !=
@@ -248,6 +253,14 @@ base::Result<Pkey> ReadRsaKey(json::Value jwk) {
   if (n.empty() || e.empty()) return BadKey("invalid RSA key, missing n/e values");
   const Number modulus(BN_bin2bn(Bytes(std::string_view(n)), static_cast<int>(n.size()), nullptr));
   const Number exponent(BN_bin2bn(Bytes(std::string_view(e)), static_cast<int>(e.size()), nullptr));
+  // Go's crypto/rsa verifies nothing with keys like these.
+  constexpr int kLeastBits = 1024;
+  constexpr int kMostExponentBits = 31;
+  if (BN_num_bits(modulus.get()) < kLeastBits || BN_is_odd(modulus.get()) == 0 ||
+      BN_is_odd(exponent.get()) == 0 || BN_is_one(exponent.get()) == 1 ||
+      BN_num_bits(exponent.get()) > kMostExponentBits) {
+    return Pkey();
+  }
   const ParameterBuilder builder(OSSL_PARAM_BLD_new());
   OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
