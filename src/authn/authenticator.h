@@ -65,11 +65,14 @@ class TokenAuthenticator {
   virtual ~TokenAuthenticator() = default;
   virtual base::Result<std::optional<Identity>> AuthenticateToken(
       std::string_view token, const std::vector<std::string>& audiences) const = 0;
-  // Whether that may call another server.
-  virtual bool MayWait(std::string_view /*token*/,
-                       const std::vector<std::string>& /*audiences*/) const {
-    return false;
+  // The same where nothing may wait; nullopt: that takes AuthenticateToken(), which may call another
+  // server.
+  virtual std::optional<base::Result<std::optional<Identity>>> AuthenticateAtOnce(
+      std::string_view token, const std::vector<std::string>& audiences) const {
+    return AuthenticateToken(token, audiences);
   }
+  // Whether AuthenticateToken() ever calls another server.
+  virtual bool MayWait() const { return false; }
 };
 
 // Extra key of the credential id: "X509SHA256=<hex>" or "JTI=<id>".

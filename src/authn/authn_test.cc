@@ -231,7 +231,10 @@ class Distant final : public TokenAuthenticator {
     identity.user.name = "far";
     return std::optional<Identity>(std::move(identity));
   }
-  bool MayWait(std::string_view, const std::vector<std::string>&) const override { return true; }
+  std::optional<base::Result<std::optional<Identity>>> AuthenticateAtOnce(
+      std::string_view, const std::vector<std::string>&) const override {
+    return std::nullopt;
+  }
 };
 
 TEST(BearerToken, IsNotShownToOthersWhereNothingMayWait) {

@@ -26,15 +26,17 @@ Outcome AuthenticateBy(const TokenAuthenticators& tokens, std::string_view token
   const auto& audiences = request.audiences != nullptr ? *request.audiences : kOwn;
   std::vector<std::string> errors;
   for (const auto& authenticator : tokens) {
-    if (request.would_wait != nullptr && authenticator->MayWait(token, audiences)) {
+    std::optional<Outcome> identity = request.would_wait != nullptr
+                                          ? authenticator->AuthenticateAtOnce(token, audiences)
+                                          : authenticator->AuthenticateToken(token, audiences);
+    if (!identity) {
       *request.would_wait = true;
       return std::optional<Identity>();
     }
-    auto identity = authenticator->AuthenticateToken(token, audiences);
-    if (!identity.ok()) {
-      errors.push_back(identity.status().message());
-    } else if (identity->has_value()) {
-      return identity;
+    if (!identity->ok()) {
+      errors.push_back(identity->status().message());
+    } else if ((*identity)->has_value()) {
+      return *std::move(identity);
     }
   }
   return Unauthorized(errors.empty() ? "invalid bearer token" : Aggregate(errors));
@@ -63,9 +65,7 @@ class TokenReviewer final : public TokenAuthenticator {
   TokenReviewer(const Authenticator& authenticator, bool may_wait)
       : authenticator_(authenticator), may_wait_(may_wait) {}
 
-  bool MayWait(std::string_view, const std::vector<std::string>&) const override {
-    return may_wait_;
-  }
+  bool MayWait() const override { return may_wait_; }
 
   Outcome AuthenticateToken(std::string_view token,
                             const std::vector<std::string>& audiences) const override {

@@ -126,7 +126,7 @@ Waits WaitsOf(const Operation& op) {
     return Waits::kOnThread;
   }
   if (op.group_resource() == api::GroupResource{"authentication.k8s.io", "tokenreviews"} &&
-      world.tokens != nullptr && world.tokens->MayWait({}, {})) {
+      world.tokens != nullptr && world.tokens->MayWait()) {
     return Waits::kOnThread;
   }
   const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};

@@ -8,26 +8,10 @@
 
 #include "authn/methods.h"
 #include "authn/request_header.h"
-#include "pki/certificates.h"
 #include "server/bootstrap_tokens.h"
 #include "server/token_objects.h"
 
 namespace portcullis::server {
-namespace {
-
-base::Result<std::unique_ptr<authn::Authenticator>> MakeProxies(const Options& options,
-                                                                const base::Clock& clock) {
-  authn::RequestHeaderOptions proxies;
-  proxies.authorities_pem = TRY(pki::LoadCertificates(options.requestheader_client_ca_file));
-  proxies.allowed_names = options.requestheader_allowed_names;
-  proxies.username_headers = options.requestheader_username_headers;
-  proxies.uid_headers = options.requestheader_uid_headers;
-  proxies.group_headers = options.requestheader_group_headers;
-  proxies.extra_prefixes = options.requestheader_extra_headers_prefix;
-  return authn::MakeRequestHeader(proxies, clock);
-}
-
-}  // namespace
 
 base::Result<Authentication> MakeAuthentication(const Options& options,
                                                 const Credentials& credentials,
@@ -37,7 +21,7 @@ base::Result<Authentication> MakeAuthentication(const Options& options,
   Authentication made;
   std::vector<std::unique_ptr<authn::Authenticator>> members;
   if (!options.requestheader_client_ca_file.empty()) {
-    members.push_back(TRY(MakeProxies(options, clock)));
+    members.push_back(TRY(authn::MakeRequestHeader(TRY(FrontProxiesOf(options)), clock)));
   }
   members.push_back(authn::MakeClientCertificate());
   made.signer = TRY(

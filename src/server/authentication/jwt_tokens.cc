@@ -89,11 +89,19 @@ base::Result<std::vector<std::string>> ReadAudiences(const json::Document& claim
   return *ReadList(value);
 }
 
+// time.Unix counts from the year 1, and goes round where that does not fit: the last seconds of an int64 are long
+// past.
+std::int64_t AsGoTime(std::int64_t seconds) {
+  constexpr std::int64_t kYearOne = 62135596800;  // seconds before 1970
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max() - kYearOne;
+  return seconds <= kLast ? seconds : std::numeric_limits<std::int64_t>::min();
+}
+
 // A time in seconds, also in quotes; the zero time of Go if it is not there.
 base::Result<std::int64_t> ReadTime(const json::Document& claims, std::string_view name) {
   const json::Value* value = claims.root().Find(name);
   if (value == nullptr) return golang::FromCivil(1, 1, 1, 0, 0, 0);
-  if (value->is_int()) return value->AsInt();
+  if (value->is_int()) return AsGoTime(value->AsInt());
   double seconds = value->AsDouble();
   if (value->is_null()) return Refuse("strconv.ParseFloat: parsing \"\": invalid syntax");
   if (value->is_string()) {
@@ -108,9 +116,9 @@ base::Result<std::int64_t> ReadTime(const json::Document& claims, std::string_vi
   } else if (!value->is_double()) {
     return WrongField(*value, name, "json.Number");
   }
-  constexpr double kMost = 9.2e18;
-  return std::abs(seconds) < kMost ? static_cast<std::int64_t>(seconds)
-                                   : std::numeric_limits<std::int64_t>::min();
+  constexpr double kMost = 0x1p63;
+  return AsGoTime(std::abs(seconds) < kMost ? static_cast<std::int64_t>(seconds)
+                                            : std::numeric_limits<std::int64_t>::min());
 }
 
 std::string TimeText(std::int64_t seconds) { return golang::TimeText({seconds, 0}); }
@@ -306,12 +314,6 @@ class IssuerTokens {
 
   Provider& provider() const { return *provider_; }
 
-  bool MayWait(std::string_view token) const {
-    if (!provider_->is_initialized()) return false;
-    const auto jwt = authn::ParseJwt(token);
-    return jwt.ok() && IsAllowed(jwt->algorithm) && provider_->MayWait(*jwt);
-  }
-
   base::Result<api::UserInfo> Authenticate(std::string_view token) const {
     const base::SteadyTime start = clock_.Steady();
     auto user = Judge(token);
@@ -437,9 +439,11 @@ class AllIssuers final : public JwtTokens {
     return base::OkStatus();
   }
 
-  bool MayWait(std::string_view token, const std::vector<std::string>&) const override {
-    const IssuerTokens* tokens = Find(token);
-    return tokens != nullptr && tokens->MayWait(token);
+  // Signatures are checked where waiting is allowed: one that no known key has made asks for the keys.
+  std::optional<Outcome> AuthenticateAtOnce(std::string_view token,
+                                            const std::vector<std::string>&) const override {
+    if (Find(token) != nullptr) return std::nullopt;
+    return Outcome(std::optional<authn::Identity>());
   }
 
   Outcome AuthenticateToken(std::string_view token,

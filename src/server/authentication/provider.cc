@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/gotext.h"
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
 constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kGrace{5};  // of those who wait for a call that has kTimeout
 // Keys that last less than this are fetched again for a token that none of them verifies.
 constexpr std::chrono::seconds kMinFresh{30};
 constexpr std::string_view kNoKey = "failed to verify id token signature";
@@ -46,15 +48,13 @@ std::string StatusLine(int status) {
   return base::StrCat(std::to_string(status), " ", net::StatusText(status));
 }
 
-// How long an answer may be kept (RFC 9111), as far as issuers say it by Cache-Control.
+// How long an answer may be kept (RFC 9111), as far as issuers say it by Cache-Control. That it must not be kept
+// (no-store) does not count, as in kube-apiserver: keys are kept in any case.
 std::chrono::seconds Freshness(const net::Response& response) {
   std::optional<std::int64_t> max_age;
   bool is_shared = false;  // s-maxage, which counts more
   for (std::string_view directive : base::Split(response.headers.Get("Cache-Control"), ',')) {
     directive = base::Trim(directive);
-    for (const std::string_view never : {"no-store", "no-cache", "private"}) {
-      if (directive.starts_with(never)) return std::chrono::seconds(0);
-    }
     const auto parts = base::Cut(directive, "=");
     if (!parts || (parts->first != "max-age" && parts->first != "s-maxage")) continue;
     const bool shared = parts->first == "s-maxage";
@@ -106,7 +106,9 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
       if (issuer.ends_with('/')) issuer.remove_suffix(1);
       url = base::StrCat(issuer, kWellKnown);
     }
+    const base::NeedsMemory needs;  // what has begun must end
     Get(std::move(url), [self = shared_from_this()](const net::CallResult& result) {
+      const base::NeedsMemory needs_too;
       self->FinishDiscovery(self->ReadDiscovery(result));
     });
   }
@@ -125,11 +127,6 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
       return Failed(base::StrCat("fetching keys ", fetched.status().message()));
     }
     return (*fetched)->Verifies(token) ? base::OkStatus() : Failed(std::string(kNoKey));
-  }
-
-  bool MayWait(const authn::Jwt& token) const override {
-    const KeySetPtr known = Keys();
-    return !(known != nullptr && known->Verifies(token)) && !IsFresh(known);
   }
 
  private:
@@ -205,12 +202,19 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
       url = keys_url_;
     }
     if (is_first) {
+      const base::NeedsMemory needs;  // others wait for it
       Get(url, [self = shared_from_this(), fetch](const net::CallResult& result) {
+        const base::NeedsMemory needs_too;
         self->FinishFetch(*fetch, self->ReadKeys(result));
       });
     }
+    const base::SteadyTime end = base::SystemClock().Steady() + kTimeout + kGrace;
     base::MutexLock lock(mutex_);
-    while (!fetch->is_done) fetched_.Wait(mutex_);  // the call has a deadline
+    while (!fetch->is_done) {
+      if (fetched_.WaitUntil(mutex_, end)) continue;
+      if (fetch_ == fetch) fetch_ = nullptr;
+      return Failed("context deadline exceeded");
+    }
     return fetch->keys;
   }
 
@@ -244,7 +248,7 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     if (keys.ok()) keys_ = *keys;
     fetch.keys = std::move(keys);
     fetch.is_done = true;
-    fetch_ = nullptr;
+    if (fetch_.get() == &fetch) fetch_ = nullptr;
     fetched_.NotifyAll();
   }
 

@@ -51,8 +51,6 @@ class Provider {
   // Whether a key of the issuer has made the signature. Waits for the keys if they are to be fetched.
   // REQUIRES: is_initialized().
   virtual base::Status Verify(const authn::Jwt& token) = 0;
-  // Whether Verify() would fetch keys.
-  virtual bool MayWait(const authn::Jwt& token) const = 0;
 };
 
 }  // namespace portcullis::server::authentication

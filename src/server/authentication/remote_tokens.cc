@@ -61,8 +61,9 @@ class CurrentTokens final : public authn::TokenAuthenticator {
       std::string_view token, const std::vector<std::string>& audiences) const override {
     return current_.Get()->AuthenticateToken(token, audiences);
   }
-  bool MayWait(std::string_view token, const std::vector<std::string>& audiences) const override {
-    return current_.Get()->MayWait(token, audiences);
+  std::optional<base::Result<std::optional<authn::Identity>>> AuthenticateAtOnce(
+      std::string_view token, const std::vector<std::string>& audiences) const override {
+    return current_.Get()->AuthenticateAtOnce(token, audiences);
   }
   void Set(std::shared_ptr<const JwtTokens> tokens) { current_.Set(std::move(tokens)); }
 

@@ -44,9 +44,12 @@ class TokenCache final : public authn::TokenAuthenticator {
     return outcome;
   }
 
-  bool MayWait(std::string_view token, const std::vector<std::string>& audiences) const override {
-    return !cache_.Find(KeyOf(token, audiences), clock_.Steady()) &&
-           tokens_->MayWait(token, audiences);
+  std::optional<base::Result<Outcome>> AuthenticateAtOnce(
+      std::string_view token, const std::vector<std::string>& audiences) const override {
+    if (auto known = cache_.Find(KeyOf(token, audiences), clock_.Steady())) {
+      return base::Result<Outcome>(*std::move(known));
+    }
+    return tokens_->AuthenticateAtOnce(token, audiences);
   }
 
  private:

@@ -22,7 +22,10 @@ class Tokens final : public authn::TokenAuthenticator {
     identity.audiences = audiences;
     return std::optional<authn::Identity>(std::move(identity));
   }
-  bool MayWait(std::string_view, const std::vector<std::string>&) const override { return true; }
+  std::optional<base::Result<std::optional<authn::Identity>>> AuthenticateAtOnce(
+      std::string_view, const std::vector<std::string>&) const override {
+    return std::nullopt;
+  }
 
   mutable int asked = 0;
 };
@@ -40,18 +43,18 @@ class TokenCacheTest : public ::testing::Test {
 
 TEST_F(TokenCacheTest, AsksAgainWhenTheTimeIsOver) {
   const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(5));
-  EXPECT_TRUE(cache->MayWait("good", {}));
+  EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
   EXPECT_EQ((**cache->AuthenticateToken("good", {})).user.name, "ann");
-  EXPECT_FALSE(cache->MayWait("good", {}));
-  EXPECT_TRUE(cache->MayWait("good", {"a"}));
+  EXPECT_TRUE(cache->AuthenticateAtOnce("good", {}));
+  EXPECT_FALSE(cache->AuthenticateAtOnce("good", {"a"}));
   EXPECT_FALSE(cache->AuthenticateToken("bad", {})->has_value());
   clock_.Advance(std::chrono::seconds(5));
-  EXPECT_FALSE(cache->MayWait("good", {}));
-  EXPECT_TRUE(cache->MayWait("bad", {}));
+  EXPECT_TRUE(cache->AuthenticateAtOnce("good", {}));
+  EXPECT_FALSE(cache->AuthenticateAtOnce("bad", {}));
   EXPECT_EQ((**cache->AuthenticateToken("good", {})).user.name, "ann");
   EXPECT_EQ(tokens_->asked, 2);
   clock_.Advance(std::chrono::seconds(5));
-  EXPECT_TRUE(cache->MayWait("good", {}));
+  EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
 }
 
 TEST_F(TokenCacheTest, EachAudienceIsAQuestionOfItsOwn) {

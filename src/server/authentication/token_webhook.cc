@@ -36,7 +36,10 @@ class TokenWebhook final : public authn::TokenAuthenticator {
   TokenWebhook(TokenWebhookOptions options, kubeconfig::Client client)
       : options_(std::move(options)), client_(std::move(client)) {}
 
-  bool MayWait(std::string_view, const std::vector<std::string>&) const override { return true; }
+  std::optional<Outcome> AuthenticateAtOnce(std::string_view,
+                                            const std::vector<std::string>&) const override {
+    return std::nullopt;
+  }
 
   Outcome AuthenticateToken(std::string_view token,
                             const std::vector<std::string>& audiences) const override {
