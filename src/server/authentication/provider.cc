@@ -143,8 +143,7 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     request.tls = tls_;
     request.max_redirects = 10;
     request.headers.Add("User-Agent", "Go-http-client/1.1");
-    parts_.https.Begin(std::move(request), base::SystemClock().Steady() + kTimeout,
-                       std::move(done));
+    parts_.https.Begin(std::move(request), parts_.clock.Steady() + kTimeout, std::move(done));
   }
 
   // The address of the keys.
@@ -208,7 +207,7 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
         self->FinishFetch(*fetch, self->ReadKeys(result));
       });
     }
-    const base::SteadyTime end = base::SystemClock().Steady() + kTimeout + kGrace;
+    const base::SteadyTime end = parts_.clock.Steady() + kTimeout + kGrace;
     base::MutexLock lock(mutex_);
     while (!fetch->is_done) {
       if (fetched_.WaitUntil(mutex_, end)) continue;

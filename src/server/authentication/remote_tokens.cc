@@ -173,13 +173,13 @@ class ByOthers final : public RemoteTokens {
 
   void Run() {
     const base::NeedsMemory needs;
-    base::SteadyTime ask = base::SystemClock().Steady() + kAskIssuersEvery;
+    base::SteadyTime ask = parts_.clock.Steady() + kAskIssuersEvery;
     base::MutexLock lock(mutex_);
     while (!stopping_) {
-      const base::SteadyTime now = base::SystemClock().Steady();
+      const base::SteadyTime now = parts_.clock.Steady();
       if (wake_.WaitUntil(mutex_, file_.empty() ? ask : now + kLookEvery)) continue;
       if (!file_.empty()) Look();
-      if (base::SystemClock().Steady() < ask) continue;
+      if (parts_.clock.Steady() < ask) continue;
       ask += kAskIssuersEvery;
       issuers_->Discover();
       if (next_ != nullptr) next_->Discover();
@@ -209,7 +209,7 @@ class ByOthers final : public RemoteTokens {
       base::LogInfo("reloaded authentication config");
       Count("success");
       NoteConfiguration();
-    } else if (base::SystemClock().Steady() > next_deadline_) {
+    } else if (parts_.clock.Steady() > next_deadline_) {
       Fail("failed to update authentication config", health);
       next_deadline_ += kNewIssuersHave;
     }
@@ -234,7 +234,7 @@ class ByOthers final : public RemoteTokens {
     if (!made.ok()) return Fail("failed to update authentication config", made.status());
     next_ = *std::move(made);
     next_->Discover();
-    next_deadline_ = base::SystemClock().Steady() + kNewIssuersHave;
+    next_deadline_ = parts_.clock.Steady() + kNewIssuersHave;
   }
 
   void Fail(std::string_view what, const base::Status& status) {

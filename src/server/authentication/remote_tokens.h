@@ -29,7 +29,7 @@ struct Parts {
   std::vector<std::string> service_account_issuers;
 };
 
-// Thread-safe. Destroyed before the client, after whoever uses its members.
+// Thread-safe. Destroyed before the client, after what uses its members.
 class RemoteTokens {
  public:
   virtual ~RemoteTokens() = default;
