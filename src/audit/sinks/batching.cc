@@ -14,6 +14,8 @@
 namespace portcullis::audit {
 namespace {
 
+base::SteadyTime Now() { return base::SystemClock().Steady(); }
+
 // Events wait in a bounded queue for a thread that writes them in batches.
 class Batching final : public Sink {
  public:
@@ -72,7 +74,7 @@ class Batching final : public Sink {
 
   // Waits until the batch is full or has waited long enough.
   void Gather() PC_REQUIRES(mutex_) {
-    const auto deadline = base::SystemClock().Steady() + options_.max_wait;
+    const auto deadline = Now() + options_.max_wait;
     while (queue_.size() < options_.max_batch && !stopping_ && !flush_) {
       if (!changed_.WaitUntil(mutex_, deadline)) return;
     }
@@ -86,7 +88,7 @@ class Batching final : public Sink {
     const auto next = full_at_ - (options_.burst - 1) * token;
     while (!stopping_ && changed_.WaitUntil(mutex_, next)) {
     }
-    full_at_ = std::max(full_at_, base::SystemClock().Steady()) + token;
+    full_at_ = std::max(full_at_, Now()) + token;
   }
 
   void WriteAll(std::vector<std::string> batch) {
