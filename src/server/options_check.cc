@@ -207,10 +207,7 @@ void CheckAudit(const Options& options, std::vector<std::string>& problems) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> CheckOptions(const Options& options) {
-  std::vector<std::string> problems;
+void CheckFiles(const Options& options, std::vector<std::string>& problems) {
   const auto readable = [&](std::string_view flag, const std::string& path) {
     if (path.empty() || access(path.c_str(), R_OK) == 0) return;
     problems.push_back(base::StrCat("--", flag, ": open ", path, ": ", base::ErrnoText(errno)));
@@ -222,10 +219,6 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("etcd-cafile", options.etcd_cafile);
   readable("etcd-certfile", options.etcd_certfile);
   readable("etcd-keyfile", options.etcd_keyfile);
-  CheckOverrides(options, problems);
-  if (options.store_given && !options.etcd_servers.empty()) {
-    problems.emplace_back("--store and --etcd-servers exclude each other");
-  }
   readable("requestheader-client-ca-file", options.requestheader_client_ca_file);
   readable("proxy-client-cert-file", options.proxy_client_cert_file);
   readable("proxy-client-key-file", options.proxy_client_key_file);
@@ -234,6 +227,17 @@ std::vector<std::string> CheckOptions(const Options& options) {
   readable("service-account-signing-key-file", options.service_account_signing_key_file);
   for (const std::string& file : options.service_account_key_files) {
     readable("service-account-key-file", file);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> CheckOptions(const Options& options) {
+  std::vector<std::string> problems;
+  CheckFiles(options, problems);
+  CheckOverrides(options, problems);
+  if (options.store_given && !options.etcd_servers.empty()) {
+    problems.emplace_back("--store and --etcd-servers exclude each other");
   }
   if (options.tls_cert_file.empty() != options.tls_private_key_file.empty()) {
     problems.push_back("--tls-cert-file and --tls-private-key-file must be given together");
