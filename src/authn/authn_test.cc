@@ -276,6 +276,22 @@ TEST(JsonWebKeySet, HasTheKeysThatVerify) {
   }
 }
 
+TEST(JsonWebKeySet, HasNoRsaKeysThatGoRefuses) {
+  const auto with = [](std::string modulus, std::string_view exponent) {
+    const auto set = json::ParseDocument(base::StrCat(R"({"keys":[{"kty":"RSA","n":")",
+                                                      base::Base64UrlEncode(modulus), R"(","e":")",
+                                                      exponent, R"("}]})"));
+    return ParseJsonWebKeySet(*set).value().at(0).key;
+  };
+  const std::string odd(256, '\xff');
+  EXPECT_NE(with(odd, "AQAB"), nullptr);
+  EXPECT_EQ(with(std::string(64, '\xff'), "AQAB"), nullptr);  // 512 bits
+  EXPECT_EQ(with(odd.substr(1) + '\xfe', "AQAB"), nullptr);
+  EXPECT_EQ(with(odd, "AQ"), nullptr);      // 1
+  EXPECT_EQ(with(odd, "Ag"), nullptr);      // 2
+  EXPECT_EQ(with(odd, "_____w"), nullptr);  // 2^32 - 1
+}
+
 TEST(JsonWebKeySet, SaysWhatGoJoseSays) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
       {R"({"kty":"x"})", "unknown json web key type 'x'"},
