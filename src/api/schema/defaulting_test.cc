@@ -217,16 +217,28 @@ TEST(RulesTest, AStatementMayBeginWithARelease) {
 }
 
 TEST(RulesTest, AStatementMayStandBehindAGate) {
-  const auto defaulted = [](bool is_enabled) {
+  const auto defaulted = [](std::string_view gate, bool is_enabled, std::string_view object) {
     json::Arena arena;
-    const auto release = release::Release::Open("1.36", {{"VolumeLimitScaling", is_enabled}});
-    const auto defaulter = Defaulter::BuiltIn(*release);
-    const json::Value driver =
-        *json::Parse(arena, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","spec":{}})");
-    return (*defaulter)->Apply(arena, {"storage.k8s.io", "v1", "CSIDriver"}, driver)["spec"];
+    const auto release = release::Release::Open("1.36", {{std::string(gate), is_enabled}});
+    const json::Value parsed = *json::Parse(arena, object);
+    const std::string_view version = parsed["apiVersion"].AsString();
+    const api::GroupVersionKind kind{std::string(version.substr(0, version.find('/'))), "v1",
+                                     std::string(parsed["kind"].AsString())};
+    return json::ToString((*Defaulter::BuiltIn(*release))->Apply(arena, kind, parsed)["spec"]);
   };
-  EXPECT_TRUE(defaulted(true)["preventPodSchedulingIfMissing"].is_bool());
-  EXPECT_FALSE(defaulted(false).Has("preventPodSchedulingIfMissing"));
+  struct Case {
+    std::string_view gate, object, made;
+  };
+  constexpr Case kCases[] = {
+      {"VolumeLimitScaling", R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","spec":{}})",
+       R"("preventPodSchedulingIfMissing":false)"},
+      {"MaxUnavailableStatefulSet", R"({"apiVersion":"apps/v1","kind":"StatefulSet",
+       "spec":{"updateStrategy":{}}})",
+       R"("maxUnavailable":1)"}};
+  for (const Case& c : kCases) {
+    EXPECT_NE(defaulted(c.gate, true, c.object).find(c.made), std::string::npos) << c.gate;
+    EXPECT_EQ(defaulted(c.gate, false, c.object).find(c.made), std::string::npos) << c.gate;
+  }
 }
 
 }  // namespace
