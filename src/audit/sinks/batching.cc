@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -117,7 +118,7 @@ class Batching final : public Sink {
   base::SteadyTime full_at_ PC_GUARDED_BY(mutex_);  // when the bucket of Throttle() is full again
   std::uint64_t written_ PC_GUARDED_BY(mutex_) = 0;
   std::size_t in_work_ PC_GUARDED_BY(mutex_) = 0;
-  std::vector<std::string> queue_ PC_GUARDED_BY(mutex_);
+  std::deque<std::string> queue_ PC_GUARDED_BY(mutex_);
   std::thread thread_;  // last: uses everything above
 };
 
