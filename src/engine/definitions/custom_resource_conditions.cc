@@ -2,6 +2,7 @@
 
 #include "engine/definitions/custom_resource_conditions.h"
 
+#include "api/domain.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/custom_resources/definition_parts.h"
@@ -13,14 +14,9 @@ using json::Value;
 
 constexpr std::string_view kApproval = "api-approved.kubernetes.io";
 
-bool IsProtectedGroup(std::string_view group) {
-  return group == "k8s.io" || group == "kubernetes.io" || group.ends_with(".k8s.io") ||
-         group.ends_with(".kubernetes.io");
-}
-
 // Validation has seen to it that a definition of a protected group says something.
 Value WithApproval(json::Arena& arena, Value definition, std::string_view now) {
-  if (!IsProtectedGroup(definition["spec"]["group"].AsString())) return definition;
+  if (!api::IsInDomainOfKubernetes(definition["spec"]["group"].AsString())) return definition;
   constexpr std::string_view kType = "KubernetesAPIApprovalPolicyConformant";
   const std::string_view text = definition["metadata"]["annotations"][kApproval].AsString();
   const std::string message = text.starts_with("unapproved")

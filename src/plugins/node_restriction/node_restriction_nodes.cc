@@ -7,6 +7,7 @@
 #include <set>
 
 #include "admission/errors.h"
+#include "api/domain.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/node_restriction/node_restriction_rules.h"
@@ -28,23 +29,19 @@ constexpr std::string_view kKubeletLabels[] = {
     "beta.kubernetes.io/instance-type",
 };
 
-bool IsOrBelow(std::string_view domain, std::string_view parent) {
-  return domain == parent ||
-         (domain.ends_with(parent) && domain[domain.size() - parent.size() - 1] == '.');
-}
-
 bool IsKubeletLabel(std::string_view key, std::string_view domain) {
   return std::find(std::begin(kKubeletLabels), std::end(kKubeletLabels), key) !=
              std::end(kKubeletLabels) ||
-         IsOrBelow(domain, "kubelet.kubernetes.io") || IsOrBelow(domain, "node.kubernetes.io");
+         api::IsInDomain(domain, "kubelet.kubernetes.io") ||
+         api::IsInDomain(domain, "node.kubernetes.io");
 }
 
 bool IsForbiddenLabel(std::string_view key) {
   const std::size_t slash = key.find('/');
   if (slash == std::string_view::npos) return false;
   std::string_view domain = key.substr(0, slash);
-  if (IsOrBelow(domain, "node-restriction.kubernetes.io")) return true;
-  if (!IsOrBelow(domain, "kubernetes.io") && !IsOrBelow(domain, "k8s.io")) return false;
+  if (api::IsInDomain(domain, "node-restriction.kubernetes.io")) return true;
+  if (!api::IsInDomainOfKubernetes(domain)) return false;
   return !IsKubeletLabel(key, domain);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "api/domain.h"
 #include "base/strings.h"
 #include "registry/custom_resources/custom_resource_definition_validation.h"
 #include "registry/custom_resources/definition_parts.h"
@@ -363,10 +364,7 @@ void CheckNames(Value names, bool required, const FieldPath& path, FieldErrors& 
 }
 
 void CheckApproval(Value object, FieldErrors& errors) {
-  const std::string_view group = object["spec"]["group"].AsString();
-  const bool is_protected = group == "k8s.io" || group == "kubernetes.io" ||
-                            group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io");
-  if (!is_protected) return;
+  if (!api::IsInDomainOfKubernetes(object["spec"]["group"].AsString())) return;
   constexpr std::string_view kKey = "api-approved.kubernetes.io";
   const std::string_view value = object["metadata"]["annotations"][kKey].AsString();
   const FieldPath at = FieldPath("metadata", "annotations").Key(kKey);

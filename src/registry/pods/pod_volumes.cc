@@ -8,6 +8,7 @@
 #include <string>
 
 #include "api/annotations.h"
+#include "api/domain.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "registry/certificates/signer_name.h"
@@ -159,8 +160,7 @@ void CheckLifetime(json::Value seconds, std::string_view signer, const FieldPath
         api::Invalid(path, seconds, "if provided, maxExpirationSeconds must be >= 3600"));
   }
   const std::string_view host = signer.substr(0, signer.find('/'));
-  const bool is_ours = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
-  const std::int64_t most = is_ours ? kDay : 91 * kDay;
+  const std::int64_t most = api::IsInDomain(host, "kubernetes.io") ? kDay : 91 * kDay;
   if (seconds.AsInt() > most) {
     errors.push_back(api::Invalid(
         path, seconds,

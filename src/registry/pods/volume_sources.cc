@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/domain.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "re2/re2.h"
@@ -150,9 +151,7 @@ void CheckStorageOs(json::Value source, const FieldPath& path, bool persistent,
 void CheckFlexOptions(json::Value options, const FieldPath& path, FieldErrors& errors) {
   for (const json::Member* option : json::MembersByName(options)) {
     const auto parts = base::Cut(option->name(), "/");
-    const std::string space =
-        "." + base::ToLower(parts ? parts->first : std::string_view(option->name()));
-    if (space.ends_with(".kubernetes.io") || space.ends_with(".k8s.io")) {
+    if (api::IsInDomainOfKubernetes(base::ToLower(parts ? parts->first : option->name()))) {
       errors.push_back(api::Invalid(path.Key(option->name()), option->name(),
                                     "kubernetes.io and k8s.io namespaces are reserved"));
     }

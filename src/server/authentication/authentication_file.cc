@@ -9,6 +9,7 @@
 
 #include "admission/config.h"
 #include "admission/config_format.h"
+#include "api/domain.h"
 #include "api/domain_path.h"
 #include "api/field_error.h"
 #include "base/file.h"
@@ -67,11 +68,7 @@ std::string OverlapText(std::span<const std::string> issuers) {
 
 bool IsOfKubernetes(std::string_view key) {
   const auto parts = base::Cut(key, "/");
-  if (!parts) return false;
-  for (const std::string_view ours : {"kubernetes.io", "k8s.io"}) {
-    if (parts->first == ours || parts->first.ends_with(base::StrCat(".", ours))) return true;
-  }
-  return false;
+  return parts && api::IsInDomainOfKubernetes(parts->first);
 }
 
 // Reads one issuer; what is invalid goes to the errors.
