@@ -5,7 +5,8 @@
     benchmarks/etcd.py --build build/release --kube-apiserver FILE [--etcd FILE] [--scenarios A,B] [--objects 100000]
 
 Each has a prefix of its own. portcullis-load puts them under load in slices, in turn, and prints requests/s, latency and CPU per request of
-both (CPU without etcd's, which both share). With --objects so many ConfigMaps of 1 KB are put into etcd for both first, and the time until each is
+both (CPU without etcd's, which both share). With a scenario of watchers also what sealing and sending their events costs at least, without
+any server. With --objects so many ConfigMaps of 1 KB are put into etcd for both first, and the time until each is
 ready and its memory are printed, and the memory again in the end. Without --kube-apiserver, Portcullis alone beside the recorded figures.
 
     benchmarks/etcd.py --build build/release --latency 10
@@ -177,6 +178,9 @@ def run(args, stack):
         theirs, config = launch("kube-apiserver", [args.kube_apiserver], [f"--cert-dir={folder}/certs", "--allow-privileged=true"])
         command += [f"--baseline-kubeconfig={config}", f"--baseline-pid={theirs.pid}"]
     code = subprocess.run([str(word) for word in command]).returncode
+    if "watchers" in args.scenarios:
+        print("the least an event to 1,000 watchers can cost (net_watch_bench):", flush=True)
+        code = code or subprocess.run([args.build / "benchmarks/net_watch_bench"]).returncode
     print(f"in the end: portcullis {resident(ours.pid):.0f} MB" + (
         f", kube-apiserver {resident(theirs.pid):.0f} MB" if args.kube_apiserver else ""))
     return code
