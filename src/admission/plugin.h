@@ -119,6 +119,7 @@ struct PluginContext {
   const base::Clock* clock = nullptr;
   const authz::Authorizer* authorizer = nullptr;
   metrics::Registry* metrics = nullptr;
+  std::string_view server_identity;  // "apiserver-<hash>", for metrics; "" outside a server
   ClusterWriter* writer = nullptr;
   ObjectFeed* feed = nullptr;
   const ObjectInterfaces* objects = nullptr;  // defaulting, decoding and conversion of any kind

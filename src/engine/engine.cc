@@ -221,6 +221,7 @@ class EngineParts final : public Engine {
     context.clock = world_.clock;
     context.authorizer = world_.authorizer;
     context.metrics = options_.metrics;
+    context.server_identity = options_.server_identity;
     if (!options_.read_only) context.writer = writer_.get();
     context.feed = feed_.get();
     context.objects = objects_.get();

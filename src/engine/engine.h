@@ -68,7 +68,8 @@ struct EngineOptions {
   api::catalog::RuntimeConfig runtime_config;
   admission::PluginFlags admission_plugins;
   std::string admission_control_config_file;  // "": none
-  std::string proxy_client_cert_file;         // see admission::PluginContext
+  std::string server_identity;                // see admission::PluginContext
+  std::string proxy_client_cert_file;         // likewise
   std::string proxy_client_key_file;
   admission::UsageHistoryOptions usage_history;
   std::int64_t default_not_ready_toleration_seconds = 300;

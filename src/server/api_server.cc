@@ -345,6 +345,7 @@ class Server final : public ApiServer {
     engine.admission_plugins = {options_.enable_admission_plugins,
                                 options_.disable_admission_plugins, options_.admission_control};
     engine.admission_control_config_file = options_.admission_control_config_file;
+    engine.server_identity = controllers::OwnServerIdentity();
     engine.proxy_client_cert_file = options_.proxy_client_cert_file;
     engine.proxy_client_key_file = options_.proxy_client_key_file;
     engine.usage_history = options_.usage_history;

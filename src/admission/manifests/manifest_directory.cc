@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -15,9 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kCheckEvery{1};
 constexpr std::string_view kPrefix = "apiserver_manifest_admission_config_controller_";
-
-// The identity of the server, as labels tell it: there is only one.
-constexpr std::string_view kServer = "";
 
 base::Status PathError(const std::string& directory, std::string_view detail) {
   return base::ConfigError(
@@ -47,6 +45,9 @@ base::Status CheckManifestsDirectory(const PluginContext& context, const std::st
 ManifestDirectory::ManifestDirectory(const PluginContext& context, std::string directory, Take take)
     : directory_(std::move(directory)),
       plugin_(context.name),
+      server_(context.server_identity.empty()
+                  ? ""
+                  : base::StrCat("sha256:", base::Sha256Hex(context.server_identity))),
       take_(std::move(take)),
       clock_(context.clock != nullptr ? *context.clock : base::SystemClock()) {
   if (context.metrics == nullptr) return;
@@ -92,13 +93,13 @@ base::Status ManifestDirectory::Load() {
 void ManifestDirectory::Count(bool success, const std::string& hash) {
   if (reloads_ == nullptr) return;
   const std::string_view status = success ? "success" : "failure";
-  reloads_->With({status, plugin_, kServer}).Increment();
-  times_->With({status, plugin_, kServer})
+  reloads_->With({status, plugin_, server_}).Increment();
+  times_->With({status, plugin_, server_})
       .Set(std::chrono::duration<double>(clock_.Now().time_since_epoch()).count());
   if (!success) return;
-  if (loaded_) info_->Remove({plugin_, kServer, in_force_});
+  if (loaded_) info_->Remove({plugin_, server_, in_force_});
   in_force_ = hash;
-  info_->With({plugin_, kServer, hash}).Set(1);
+  info_->With({plugin_, server_, hash}).Set(1);
 }
 
 void ManifestDirectory::Refresh() {

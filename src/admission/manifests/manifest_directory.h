@@ -43,6 +43,7 @@ class ManifestDirectory {
 
   const std::string directory_;
   const std::string plugin_;
+  const std::string server_;  // as labels name it
   const Take take_;
   const base::Clock& clock_;
   metrics::Family<metrics::Counter>* reloads_ = nullptr;

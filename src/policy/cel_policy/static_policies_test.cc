@@ -97,6 +97,7 @@ TEST_F(StaticPoliciesTest, TellsMetricsWhichFilesAreInForce) {
   context.name = "ValidatingAdmissionPolicy";
   context.clock = &clock;
   context.metrics = &registry;
+  context.server_identity = "testAPIServerID";
   const auto policies = StaticPolicies::Create(context, folder.path(), PolicyType::kValidating,
                                                compiler_, selectors_);
   ASSERT_TRUE(policies.ok()) << policies.status().message();
@@ -108,8 +109,8 @@ TEST_F(StaticPoliciesTest, TellsMetricsWhichFilesAreInForce) {
   EXPECT_EQ((*policies)->Get()->policies.size(), 0U);
   const std::string page = registry.Expose();
   constexpr std::string_view kInfo =
-      "apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash=\"\","
-      "hash=\"";
+      "apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="
+      "\"sha256:14f9d63e669337ac6bfda2e2162915ee6a6067743eddd4e5c374b572f951ff37\",hash=\"";
   EXPECT_NE(first.find(base::StrCat(kInfo, "sha256:")), std::string::npos) << first;
   EXPECT_NE(page.find(base::StrCat(kInfo, "\",plugin=\"ValidatingAdmissionPolicy\"} 1")),
             std::string::npos)
