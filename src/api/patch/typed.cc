@@ -375,27 +375,50 @@ class NewFields {
 
 Value MergeAt(json::Arena& arena, const Schema* schema, const Value* live, const Value* applied);
 
+// Every element of a keyed list or set, those of one name included.
+std::vector<Element> EveryElement(const Schema& schema, const Value& list) {
+  std::vector<Element> all;
+  all.reserve(list.size());
+  for (const Value& element : list.elements()) all.push_back({StepOf(schema, element), element});
+  return all;
+}
+
 // Elements of `applied` keep their order; what only `live` has stays where it stood relative to the
-// elements that both have.
+// elements that both have. Several of one name in `live` stay all, or give way to the one that is applied,
+// which is not merged with any of them.
 Value MergeLists(json::Arena& arena, const Schema& schema, const Value& live,
                  const Value& applied) {
-  const Elements lhs(schema, &live);
+  const std::vector<Element> lhs = EveryElement(schema, live);
+  const Elements named(schema, &live);
   const Elements rhs(schema, &applied);
   json::ArrayBuilder out(arena);
   std::size_t l = 0;
   std::size_t r = 0;
+  // The next place of the step from `l` on, else an earlier one.
+  const auto place_of = [&](const PathElement& step) -> std::optional<std::size_t> {
+    if (named.size() == lhs.size()) return named.PlaceOf(step);
+    const auto is_it = [&](const Element& one) { return one.step == step; };
+    const auto from = lhs.begin() + static_cast<std::ptrdiff_t>(l);
+    auto found = std::find_if(from, lhs.end(), is_it);
+    if (found == lhs.end()) {
+      found = std::find_if(lhs.begin(), from, is_it);
+      if (found == from) return std::nullopt;
+    }
+    return static_cast<std::size_t>(found - lhs.begin());
+  };
   const auto emit_live_only_until = [&](std::size_t end) {
     for (; l < end; ++l) {
       if (rhs.Find(lhs[l].step) == nullptr) out.Add(lhs[l].value);
     }
   };
   const auto emit_applied = [&] {
-    const Value* old = lhs.Find(rhs[r].step);
+    const PathElement& step = rhs[r].step;
+    const Value* old = named.Repeats(step) != nullptr ? nullptr : named.Find(step);
     out.Add(MergeAt(arena, schema.element, old, &rhs[r].value));
     ++r;
   };
   for (std::size_t next = 0; next < rhs.size(); ++next) {
-    const auto place = lhs.PlaceOf(rhs[next].step);
+    const auto place = place_of(rhs[next].step);
     if (!place) continue;
     emit_live_only_until(*place < l ? lhs.size() : *place);
     while (r <= next) emit_applied();
