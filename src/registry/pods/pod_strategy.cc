@@ -214,10 +214,11 @@ class Pods final : public DefaultStrategy {
   static json::Value NewStatus(json::Arena& arena, json::Value object, json::Value old) {
     object = OnlyStatus(arena, object, old);
     // Old kubelets corrupt the owners.
-    const json::Value owners = old["metadata"]["ownerReferences"];
-    object = owners.is_null()
-                 ? json::RemovePath(arena, object, {"metadata", "ownerReferences"})
-                 : json::SetPath(arena, object, {"metadata", "ownerReferences"}, owners);
+    for (const std::string_view name : {"deletionTimestamp", "ownerReferences"}) {
+      const json::Value was = old["metadata"][name];
+      object = was.is_null() ? json::RemovePath(arena, object, {"metadata", name})
+                             : json::SetPath(arena, object, {"metadata", name}, was);
+    }
     const json::Value before = old["status"];
     json::Value status = object["status"];
     for (const std::string_view name : {"qosClass", "observedGeneration"}) {
