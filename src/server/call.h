@@ -45,6 +45,7 @@ struct Reply {
   net::Headers headers;
   bool is_file = false;    // bytes that no audit event shows
   bool streaming = false;  // the answer is (or will be) written by somebody else
+  bool is_late = false;    // the call's time was up: without the headers that handlers add
 };
 
 struct CallTrace;  // admission_traces.h

@@ -337,8 +337,9 @@ void Dispatcher::Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome
       return Serve(call);
     case net::BodyRead::kTimedOut:
       return filters::Finish(
-          *call, ErrorReply(*call, api::TimeoutStatus(
-                                       "request did not complete within the allotted timeout", 0)));
+          *call,
+          TimeoutReply(*call, api::TimeoutStatus(
+                                  "request did not complete within the allotted timeout", 0)));
     case net::BodyRead::kRefused:
       return filters::Finish(*call, TooManyRequests());
     case net::BodyRead::kClosed:  // for the audit log

@@ -76,6 +76,18 @@ Reply ErrorReply(Call& call, const base::Status& status) {
   return reply;
 }
 
+Reply TimeoutReply(Call& call, const base::Status& cause) {
+  Reply reply = ErrorReply(call, cause);
+  reply.value = api::StatusToJson(call.arena, cause);
+  reply.content_type = "text/plain; charset=utf-8";
+  reply.body =
+      R"({"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the )"
+      R"(allotted timeout","reason":"Timeout","details":{},"code":504})"
+      "\n";
+  reply.is_late = true;
+  return reply;
+}
+
 Reply ValueReply(Call& call, int http_status, json::Value value) {
   Reply reply;
   reply.status = http_status;

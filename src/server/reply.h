@@ -15,6 +15,10 @@ namespace portcullis::server {
 
 // The Status object of a failure, in the form that the client accepts. REQUIRES: !status.ok().
 Reply ErrorReply(Call& call, const base::Status& status);
+// What a request gets whose time is up: the answer of kube-apiserver's timeout filter, which writes before
+// any handler does, a Status without kind and as text, whatever the client accepts. The audit log has `cause`, which
+// is what the handlers came to. REQUIRES: !cause.ok().
+Reply TimeoutReply(Call& call, const base::Status& cause);
 // An object in the form that the call accepts; pretty if asked for.
 Reply ValueReply(Call& call, int http_status, json::Value value);
 // JSON text that stands already, e.g. spliced of stored bytes.

@@ -187,7 +187,9 @@ Destination FindDestination(Call& call) {
 Reply ReplyOf(Call& call, rest::VerbResult result) {
   if (result.ok()) return *std::move(result);
   call.accepted.form = Form::kObject;
-  return ErrorReply(call, WriteFailure(call, std::move(result).status()));
+  const bool is_late = TimedOut(call);
+  const base::Status failure = WriteFailure(call, std::move(result).status());
+  return is_late ? TimeoutReply(call, failure) : ErrorReply(call, failure);
 }
 
 }  // namespace portcullis::server

@@ -420,10 +420,13 @@ def late_requests(lab):
         lab.configure(kind, lab.hook("/slow", timeoutSeconds=5, failurePolicy="Ignore"))
         answered = threading.Event()
         lab.answers["/slow"] = lambda request, n, e=answered: {"allowed": e.wait(10)}
-        status, said, _ = lab.call("POST", CONFIGMAPS, {"metadata": {"name": "late"}}, timeout="1s")
+        status, said, headers = lab.call("POST", CONFIGMAPS, {"metadata": {"name": "late"}}, timeout="1s")
         answered.set()
-        assert (status, said["message"]) == (504, "Timeout: request did not complete within requested timeout - "
-                                                  "context deadline exceeded"), said
+        assert (status, said) == (504, {"metadata": {}, "status": "Failure", "message": "Timeout: request did not complete within the allotted timeout",
+                                        "reason": "Timeout", "details": {}, "code": 504}), said
+        assert headers["Content-Type"] == "text/plain; charset=utf-8" and "X-Kubernetes-Pf-Flowschema-Uid" not in headers, dict(headers)
+        event = lab.audited(headers["Audit-Id"])
+        assert event["responseStatus"]["message"] == "Timeout: request did not complete within requested timeout - context deadline exceeded", event
         lab.reset()
         assert lab.call("GET", f"{CONFIGMAPS}/late")[0] == 404
 

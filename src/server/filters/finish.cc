@@ -133,6 +133,7 @@ net::Headers HeadersOf(const Call& call, Reply& reply) {
   headers.Set("Audit-Id", call.audit_id);
   if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
+  if (reply.is_late) return headers;
   SetFlowHeaders(call, headers);
   for (const std::string& warning : call.recorder.warnings()) {
     headers.Add("Warning", admission::WarningHeader(warning));
@@ -183,6 +184,7 @@ void Refuse(Call& call) {
 
 void Finish(Call& call, Reply reply) {
   if (call.trace != nullptr) call.env.traces->End(call, reply);
+  if (reply.is_late) CountTermination(call, reply);
   const bool is_whole = call.by_server_itself() ||
                         (call.audit && call.audit->wants_response_object() && !reply.is_file);
   if (reply.rest && is_whole) {
