@@ -19,7 +19,7 @@ UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # The clocks of the two servers are the only ones that tell the present.
 YEAR = datetime.date.today().year
 TIME = re.compile(rf"\b(?:{YEAR}|{YEAR + 1})-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
-VERSION = re.compile(r'(resourceVersion[\\"=: ]*|ResourceVersion in (?:record \(|the precondition \(|object meta: ))\d+')
+VERSION = re.compile(r'(resourceVersion[\\"=: ]*|ResourceVersion in (?:record \(|the precondition \(|precondition: |object meta: ))\d+')
 CONTINUE = re.compile(r'(\bcontinue"?: *"?)[^"\s]+')
 TOKEN_VOLUME = re.compile(r"kube-api-access-[a-z0-9]{5}\b")
 CHOSEN = re.compile(r'("(?:nodePort|healthCheckNodePort)":)(3[0-2]\d{3})\b')

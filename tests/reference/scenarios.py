@@ -21,6 +21,7 @@ import pathlib
 import re
 import ssl
 import sys
+import time
 import urllib.parse
 
 import yaml
@@ -191,6 +192,8 @@ class Recorder:
         path = self.server.path(step[verb], namespace, name, step.get("version"))
         code, answer, warnings = self.server.ask(METHODS[verb], path + self.query(verb, step), self.body(verb, step),
                                                  self.headers(verb, step), step.get("user", "admin"))
+        if code < 300 and verb in ("update", "patch") and step[verb].startswith("customresourcedefinitions"):
+            time.sleep(2)  # the server gets to serve what it says a little later
         if code < 300 and verb in ("create", "update", "patch") and "/" not in step[verb] and not step.get("dryRun"):
             name = name or (answer.get("metadata") or {}).get("name")
             if name:

@@ -57,6 +57,23 @@ def events_of(text):
     return "[" + ",\n".join(line for line in text.splitlines() if '"type":"BOOKMARK"' not in line or "initial-events-end" in line) + "]"
 
 
+def events_of_watches(pair, dice, collection, key, begun):
+    """Compares what watches of several forms return of all that has happened since the versions `begun` of both."""
+    asked = [(f"watch=true&timeoutSeconds=1&resourceVersion={VERSION}" + query, headers) for query, headers in dice.sample(WATCHES, 2)]
+    asked.append((dice.choice(INITIAL), dice.choice(({}, TABLE, PARTIAL))))
+    requests = [Request("GET", f"{collection}?{query}", None, headers, "watch") for query, headers in asked]
+    sent = [[(method, path.replace(VERSION, version), body, headers) for method, path, body, headers in (r.filled("") for r in requests)] for version in begun]
+    urls = [connection.place.geturl() for connection in pair.connections]
+    streams = [[Stream(url, pair.connections[0].token) for _ in requests] for url in urls]
+    for side, these in zip(streams, sent):
+        for stream, one in zip(side, these):
+            stream.send([one])
+    got = [[stream.receive([one])[0] for stream, one in zip(side, these)] for side, these in zip(streams, sent)]
+    for request, a, b in zip(requests, *got):
+        both = [answers.answer(code, events_of(text), fields) for code, text, fields in (a, b)]
+        pair.judge(request, both, f"{key} watch", again=False)
+
+
 class Sequence:
     def __init__(self, pair, unit, accepted):
         self.pair, self.unit, self.random, self.accepted = pair, unit, unit.random, accepted
@@ -168,26 +185,8 @@ class Sequence:
             if not self.step():
                 break  # everything after it would differ
         if begun and "watch" in self.unit.resource.verbs:
-            self.watch(begun)
+            events_of_watches(self.pair, self.random, self.collection, self.key, begun)
         self.clear_away()
-
-    # --- watches -------------------------------------------------------------------------------------
-
-    def watch(self, begun):
-        asked = [(f"watch=true&timeoutSeconds=1&resourceVersion={VERSION}" + query, headers) for query, headers in self.random.sample(WATCHES, 2)]
-        asked.append((self.random.choice(INITIAL), self.random.choice(({}, TABLE, PARTIAL))))
-        requests = [Request("GET", f"{self.collection}?{query}", None, headers, "watch") for query, headers in asked]
-        sent = [[(method, path.replace(VERSION, version), body, headers) for method, path, body, headers in (r.filled("") for r in requests)] for version in begun]
-        urls = [connection.place.geturl() for connection in self.pair.connections]
-        streams = [[Stream(url, self.pair.connections[0].token) for _ in requests] for url in urls]
-        for side, these in zip(streams, sent):
-            for stream, one in zip(side, these):
-                stream.send([one])
-        got = [[stream.receive([one])[0] for stream, one in zip(side, these)] for side, these in zip(streams, sent)]
-        for request, a, b in zip(requests, *got):
-            both = [answers.answer(code, events_of(text), fields) for code, text, fields in (a, b)]
-            self.pair.judge(request, both, f"{self.key} watch", again=False)
-
 
 # --- all kinds ------------------------------------------------------------------------------------------
 
