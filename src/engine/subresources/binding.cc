@@ -142,7 +142,8 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
   write.resource = &resource;
   write.ns = op.ns;
   write.name = name;
-  write.encoded = TRY(EncodeForStore(op.arena, Bound(op, pod, binding), resource));
+  const json::Value bound = AsStored(*op.catalog, op.arena, resource.kind, Bound(op, pod, binding));
+  write.encoded = TRY(EncodeForStore(op.arena, bound, resource));
   write.expected = current->revision();
   return std::optional<PendingWrite>(std::move(write));
 }

@@ -372,6 +372,7 @@ class Eviction final : public Execution {
     write.resource = &resource;
     write.ns = current.ns();
     write.name = current.name();
+    object = AsStored(*op_.catalog, op_.arena, resource.kind, object);
     write.encoded = TRY(EncodeForStore(op_.arena, object, resource));
     write.expected = current.revision();
     return std::optional<PendingWrite>(std::move(write));

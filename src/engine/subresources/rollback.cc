@@ -94,6 +94,7 @@ base::Result<std::optional<PendingWrite>> PlanRollback(Operation& op, const Inpu
   write.kind = PendingWrite::Kind::kUpdate;
   write.ns = op.ns;
   write.name = op.name;
+  deployment = AsStored(*op.catalog, op.arena, op.resource->kind, deployment);
   write.encoded = TRY(EncodeForStore(op, deployment));
   write.expected = current->revision();
   return std::optional<PendingWrite>(std::move(write));

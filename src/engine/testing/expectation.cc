@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/api_status.h"
+#include "api/schema/order.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/testing/difference.h"
@@ -105,11 +106,20 @@ class Comparison {
     if (expect_.Has("stored")) {
       const store::ObjectPtr stored = op_.world.store->Get(KeyOf(op_, op_.name));
       Compare("stored", stored != nullptr ? stored->document().root() : json::Value());
+      if (stored != nullptr) CheckOrder(stored->document().root());
     }
     return std::move(texts_);
   }
 
  private:
+  // Stored objects are written to clients as they are.
+  void CheckOrder(json::Value stored) {
+    if (op_.resource->custom || op_.resource->schema == nullptr) return;
+    if (op_.resource->storage_kind != op_.resource->kind) return;  // of another schema
+    const json::Value ordered = api::schema::InGoOrder(op_.arena, *op_.resource->schema, stored);
+    if (!ordered.IsSameAs(stored)) texts_.emplace_back("stored: members are not in Go's order");
+  }
+
   void OfRefusal(json::Value status) {
     const json::Value shown = Normalized(op_.arena, status);
     CompareIfGiven("code", shown["code"]);
