@@ -12,6 +12,7 @@
 #include "engine/codec/codec.h"
 #include "engine/codec/hidden_fields.h"
 #include "engine/write/admit.h"
+#include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "golang/time.h"
@@ -190,8 +191,26 @@ class Deletion {
     // Nothing keeps it: where something might have, the removal itself is reviewed once more.
     if (graceful && options_.dry_run) return Without({true, marked});
     const json::Value last = graceful ? marked : live_;
+    const bool might_be_held = !live_["metadata"]["finalizers"].empty() || marked != live_;
+    if (!graceful && might_be_held) {
+      // Kubernetes has tried to keep it and has no newer state of it, but goes on as if it had.
+      if (options_.dry_run) return Without({true, Nothing(), true});
+      if (Requires("resourceVersion", options_.resource_version)) {
+        TRY(CheckVersion(op_, KeyOf(*op_.resource, ns_, name_), "", live_));
+      }
+    }
     if (graceful || !live_["metadata"]["finalizers"].empty()) TRY(Admit(last));
     return Remove(last);
+  }
+
+  // An object of the kind without a field.
+  json::Value Nothing() const {
+    const api::GroupVersionKind& kind = op_.resource->kind;
+    const json::Value empty = EmptyObject(op_.arena, *op_.resource);
+    const json::Value named =
+        json::SetPath(op_.arena, empty, {"kind"}, json::String(op_.arena, kind.kind));
+    return json::SetPath(op_.arena, named, {"apiVersion"},
+                         json::String(op_.arena, ApiVersion(kind)));
   }
 
   registry::Context Context() const { return DeletionContext(op_, {ns_, name_}, options_); }
@@ -407,7 +426,7 @@ class OwnedDeletion final : public Execution {
   }
   base::Result<Outcome> TakeOutcome() override {
     const Deleted deleted = TRY(deletion_.TakeResult());
-    if (deleted.gone && !StrategyOf(op_).ReturnsDeletedObject()) {
+    if (deleted.gone && !deleted.is_shown && !StrategyOf(op_).ReturnsDeletedObject()) {
       return PlainOutcome(200, api::SuccessStatus(op_.arena, op_.group_resource(), op_.name,
                                                   deleted.object["metadata"]["uid"].AsString()));
     }

@@ -24,8 +24,9 @@ struct DeletionTarget {
 };
 
 struct Deleted {
-  bool gone = false;   // for good, not merely marked
-  json::Value object;  // the last state, in the request's version
+  bool gone = false;      // for good, not merely marked
+  json::Value object;     // the last state, in the request's version
+  bool is_shown = false;  // the answer is the object, also of kinds that answer with a Status
 };
 
 // The deletion of the object that the operation names. Whether it is a dry run, the options say.

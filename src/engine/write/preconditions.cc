@@ -19,9 +19,18 @@ namespace {
 
 // The key under which kube-apiserver keeps an object; part of one of its texts. A dry run has not got as
 // far as to the store's prefix.
-std::string RegistryKey(const Operation& op, std::string_view name) {
-  return store::StorageKey(KeyOf(op, name),
-                           op.dry_run ? std::string_view() : store::kStoragePrefix);
+std::string RegistryKey(const Operation& op, const store::Key& key) {
+  return store::StorageKey(key, op.dry_run ? std::string_view() : store::kStoragePrefix);
+}
+
+// The store's refusal of an object that is not the one that was meant.
+base::Status OtherObject(const Operation& op, const store::Key& key, std::string_view what,
+                         std::string_view wanted, std::string_view actual) {
+  return api::ConflictStatus(
+      op.group_resource(), key.name,
+      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(op, key),
+                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ", what,
+                   " in precondition: ", wanted, ", ", what, " in object meta: ", actual));
 }
 
 // Go's versions are unsigned; no store gets that far.
@@ -54,12 +63,14 @@ base::Status CheckUid(const Operation& op, std::string_view name, std::string_vi
                       json::Value live) {
   const std::string_view actual = live["metadata"]["uid"].AsString();
   if (wanted.empty() || wanted == actual) return base::OkStatus();
-  return api::ConflictStatus(
-      op.group_resource(), name,
-      base::StrCat("StorageError: invalid object, Code: 4, Key: ", RegistryKey(op, name),
-                   ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                   "precondition: ",
-                   wanted, ", UID in object meta: ", actual));
+  return OtherObject(op, KeyOf(op, name), "UID", wanted, actual);
+}
+
+base::Status CheckVersion(const Operation& op, const store::Key& key, std::string_view wanted,
+                          json::Value live) {
+  const std::string_view actual = live["metadata"]["resourceVersion"].AsString();
+  if (wanted == actual) return base::OkStatus();
+  return OtherObject(op, key, "ResourceVersion", wanted, actual);
 }
 
 base::Status CheckNoUid(const Operation& op, const UpdateSpec& spec, json::Value object) {

@@ -10,6 +10,7 @@
 #include "engine/operation.h"
 #include "engine/write/write.h"
 #include "json/value.h"
+#include "store/object.h"
 
 namespace portcullis::engine {
 
@@ -29,6 +30,10 @@ bool HasVersion(json::Value object);
 // That `wanted`, if anything, is the uid of the live object (null: of none).
 base::Status CheckUid(const Operation& op, std::string_view name, std::string_view wanted,
                       json::Value live);
+
+// That `wanted`, which may be empty, is the resourceVersion of the live object.
+base::Status CheckVersion(const Operation& op, const store::Key& key, std::string_view wanted,
+                          json::Value live);
 
 // A uid is a precondition; it cannot hold when no object is stored.
 base::Status CheckNoUid(const Operation& op, const UpdateSpec& spec, json::Value object);
