@@ -90,6 +90,44 @@ constexpr DisabledField kDisabledOfClaims[] = {
     {"DRADeviceBindingConditions", "status.allocation.devices.results[].bindingConditions"},
     {"DRADeviceBindingConditions", "status.allocation.devices.results[].bindingFailureConditions"}};
 
+bool IsSameDevice(const json::Value& a, const json::Value& b) {
+  for (const std::string_view field : {"driver", "pool", "device", "shareID"}) {
+    if (a[field].AsString() != b[field].AsString()) return false;
+  }
+  return true;
+}
+
+bool HasDevice(json::Value devices, json::Value device) {
+  const auto all = devices.elements();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const json::Value& one) { return IsSameDevice(one, device); });
+}
+
+// Without what is said of devices that have been allocated and are not any more.
+json::Value WithoutDeallocated(const Context& ctx, json::Value object, json::Value old) {
+  const json::Value allocated = object["status"]["allocation"]["devices"]["results"];
+  const json::Value before = old["status"]["allocation"]["devices"]["results"];
+  const json::Value devices = object["status"]["devices"];
+  json::ArrayBuilder kept(ctx.arena);
+  for (const json::Value& device : devices.elements()) {
+    if (HasDevice(allocated, device) || !HasDevice(before, device)) kept.Add(device);
+  }
+  if (kept.size() == devices.size()) return object;
+  if (kept.size() == 0) return json::RemovePath(ctx.arena, object, {"status", "devices"});
+  return json::SetPath(ctx.arena, object, {"status", "devices"}, kept.Build());
+}
+
+class ResourceClaims final : public DefaultStrategy {
+ public:
+  using DefaultStrategy::DefaultStrategy;
+
+  json::Value PrepareForUpdate(const Context& ctx, json::Value object,
+                               json::Value old) const override {
+    object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    return ctx.subresource == "status" ? WithoutDeallocated(ctx, object, old) : object;
+  }
+};
+
 }  // namespace
 
 void AddResourceClaimStrategy(KindTable& table) {
@@ -100,7 +138,8 @@ void AddResourceClaimStrategy(KindTable& table) {
              .judged_in = "v1",
              .traits = {.returns_deleted = true, .status_keeps = StatusKeeps::kMetadata},
              .metadata = {.update = "FU"},
-             .disabled = kDisabledOfClaims});
+             .disabled = kDisabledOfClaims,
+             .make = &Make<ResourceClaims>});
 }
 
 }  // namespace portcullis::registry
