@@ -169,10 +169,16 @@ class EndpointSlices final : public DefaultStrategy {
   }
 };
 
-void WarnOfSlice(const Context&, json::Value object, json::Value,
+// Which domains of addresses are deprecated, which only a create is warned of, and addresses.
+void WarnOfSlice(const Context&, json::Value object, json::Value old,
                  std::vector<std::string>& warnings) {
-  if (object["addressType"].AsString() == "FQDN") {
+  if (old.is_null() && object["addressType"].AsString() == "FQDN") {
     warnings.emplace_back("spec.addressType: FQDN endpoints are deprecated");
+  }
+  const std::string_view manager =
+      object["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].AsString();
+  if (manager == "endpointslice-controller.k8s.io" ||
+      manager == "endpointslicemirroring-controller.k8s.io") {
     return;
   }
   std::size_t index = 0;
