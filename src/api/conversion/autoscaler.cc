@@ -8,6 +8,7 @@
 #include <string>
 
 #include "api/conversion/conversion_functions.h"
+#include "api/quantity.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -40,6 +41,12 @@ Value TextOrEmpty(Value value) { return value.is_null() ? Value::StringView("") 
 // A quantity that Go writes even if it is unset.
 Value QuantityOrZero(Value value) { return value.is_null() ? Value::StringView("0") : value; }
 
+bool IsZeroQuantity(Value value) {
+  if (value.is_null()) return true;
+  const auto quantity = Quantity::Parse(value.AsString());
+  return quantity.ok() && quantity->is_zero();
+}
+
 // A CrossVersionObjectReference in Go's order.
 Value Reference(json::Arena& arena, Value reference) {
   json::ObjectBuilder out(arena);
@@ -70,9 +77,13 @@ Value SourceFromV1(json::Arena& arena, std::string_view kind, Value source) {
   json::ObjectBuilder out(arena);
   if (kind == "object") {
     const Value average = source["averageValue"];
+    const bool of_average = !average.is_null();
+    // Beside an average, a value of zero is one that v1 could not leave out.
+    const bool has_value = !of_average || !IsZeroQuantity(source["targetValue"]);
     out.Set("describedObject", Reference(arena, source["target"]));
-    out.Set("target", TargetOf(arena, average.is_null() ? "Value" : "AverageValue",
-                               QuantityOrZero(source["targetValue"]), average, {}));
+    out.Set("target",
+            TargetOf(arena, of_average ? "AverageValue" : "Value",
+                     has_value ? QuantityOrZero(source["targetValue"]) : Value(), average, {}));
     out.Set("metric", Identifier(arena, source["metricName"], source["selector"]));
   } else if (kind == "pods") {
     out.Set("metric", Identifier(arena, source["metricName"], source["selector"]));
@@ -146,8 +157,8 @@ Value StatusFromV1(json::Arena& arena, std::string_view kind, Value status) {
   } else {
     out.Set("name", TextOrEmpty(status["name"]));
     if (kind == "containerResource") out.Set("container", TextOrEmpty(status["container"]));
-    out.Set("current", Current(arena, {}, QuantityOrZero(status["currentAverageValue"]),
-                               status["currentAverageUtilization"]));
+    out.Set("current",
+            Current(arena, {}, status["currentAverageValue"], status["currentAverageUtilization"]));
   }
   return out.Build();
 }
@@ -178,6 +189,11 @@ Value StatusToV1(json::Arena& arena, std::string_view kind, Value status) {
     if (kind == "containerResource") out.Set("container", TextOrEmpty(status["container"]));
   }
   return out.Build();
+}
+
+// Of a resource, without the average value: Go writes "0" in v1 if there is none, but keeps none.
+Value UtilizationToV1(json::Arena& arena, std::string_view kind, Value status) {
+  return json::Without(arena, StatusToV1(arena, kind, status), "currentAverageValue");
 }
 
 using ConvertSource = Value (*)(json::Arena&, std::string_view, Value);
@@ -373,7 +389,7 @@ base::Result<Value> ConditionsThroughStatus(json::Arena& arena, Value object) {
   const Value percentage = object["status"]["currentCPUUtilizationPercentage"];
   if (!percentage.is_null() && !object["metadata"]["annotations"].Has(kCurrentMetrics)) {
     PutAnnotation(arena, object, kCurrentMetrics,
-                  ConvertMetrics(arena, CpuStatus(arena, percentage), &StatusToV1));
+                  ConvertMetrics(arena, CpuStatus(arena, percentage), &UtilizationToV1));
   }
   const Value conditions = ReadAnnotation(arena, object, kConditions);
   if (!conditions.is_array()) return object;
@@ -425,14 +441,12 @@ Value AutoscalerToV1(json::Arena& arena, Value object) {
 
   json::ArrayBuilder others(arena);
   Value percentage;
-  bool cpu_seen = false;
   for (const Value metric : spec["metrics"].elements()) {
     const Value utilization = metric["resource"]["target"]["averageUtilization"];
-    if (IsCpu(metric) && !cpu_seen) {
-      cpu_seen = true;
-      percentage = utilization;
+    if (IsCpu(metric) && !utilization.is_null()) {
+      if (percentage.is_null()) percentage = utilization;
+      continue;
     }
-    if (IsCpu(metric) && !utilization.is_null()) continue;
     others.Add(ConvertMetric(arena, metric, &SourceToV1));
   }
   Value current_percentage;
