@@ -44,13 +44,14 @@ const FieldSet& StrippedFields() {
 // A custom object may be of an earlier schema, or of another version that has been renamed to this one.
 bool IsCustom(const schema::Schema& schema) { return schema.definition.empty(); }
 
-// The object as a manager of another version sees it. A custom object that has been renamed to that version
-// must fit its schema.
+// The object as a manager of another version sees it. A custom object that has been converted to that version
+// must fit its schema, and no two elements of a list may have one name.
 base::Result<Versions::View> ViewIn(const Versions& versions, const std::string& version,
                                     Value object) {
   const Versions::View view = TRY(versions.In(version, object));
-  if (view.schema != nullptr && IsCustom(*view.schema)) {
-    TRY(CheckTypedStored(*view.schema, view.object));
+  const bool converted = object["apiVersion"].AsString() != version;
+  if (converted && view.schema != nullptr && IsCustom(*view.schema)) {
+    TRY(CheckTyped(*view.schema, view.object));
   }
   return view;
 }
@@ -120,6 +121,7 @@ class Changes {
  public:
   Changes(const schema::Schema& schema, Value before, Value after, const Writer& writer)
       : writer_(writer),
+        schema_(schema),
         before_(before),
         after_(after),
         whole_(Compare(&schema, before, after, writer.sent)) {}
@@ -132,9 +134,15 @@ class Changes {
     return whole_.modified.Union(whole_.added);
   }
 
-  // What a write through this endpoint can change, which is what others may lose. Null if the
-  // version is gone. Where the objects cannot be converted, `error` is set.
-  const Comparison* In(const std::string& version) {
+  // What a write through this endpoint can change, which is what others may lose, and the schema by
+  // which it is told.
+  struct Lost {
+    Comparison change;
+    const schema::Schema* schema;
+  };
+
+  // Null if the version is gone. Where the objects cannot be converted, `error` is set.
+  const Lost* In(const std::string& version) {
     if (writer_.versions == nullptr || version == writer_.api_version) return &Own();
     const auto known = by_version_.find(version);
     if (known != by_version_.end()) return known->second ? &*known->second : nullptr;
@@ -142,20 +150,21 @@ class Changes {
     if (!before.ok()) return Failed(before.status().Annotate("failed to convert old object"));
     const auto after = View(version, after_);
     if (!after.ok()) return Failed(after.status().Annotate("failed to convert new object"));
-    std::optional<Comparison>& made = by_version_[version];
+    std::optional<Lost>& made = by_version_[version];
     if (after->schema == nullptr) return nullptr;
-    made = Lasting(Compare(after->schema, before->object, after->object));
-    return &*made;
+    Comparison change = Compare(after->schema, before->object, after->object);
+    if (after->resets) change = Lasting(std::move(change));
+    return &made.emplace(Lost{std::move(change), after->schema});
   }
   const base::Status& error() const { return error_; }
 
  private:
-  const Comparison& Own() {
-    if (!own_) own_ = Lasting(whole_);
+  const Lost& Own() {
+    if (!own_) own_ = Lost{Lasting(whole_), &schema_};
     return *own_;
   }
 
-  const Comparison* Failed(base::Status error) {
+  const Lost* Failed(base::Status error) {
     if (error_.ok()) error_ = std::move(error);
     return &Own();
   }
@@ -175,27 +184,33 @@ class Changes {
   }
 
   const Writer& writer_;
+  const schema::Schema& schema_;
   const Value before_;
   const Value after_;
   Comparison whole_;
-  std::optional<Comparison> own_;  // Lasting(whole_), once somebody asks
-  std::map<std::string, std::optional<Comparison>, std::less<>> by_version_;
+  std::optional<Lost> own_;  // of whole_, once somebody asks
+  std::map<std::string, std::optional<Lost>, std::less<>> by_version_;
   base::Status error_;
 };
+
+void Reconcile(const schema::Schema& schema, FieldSet& fields) {
+  if (auto reconciled = Reconciled(schema, fields)) fields = *std::move(reconciled);
+}
 
 // Takes from everybody but `except` what a write has changed; from who wrote in a version that is
 // gone, everything.
 void Disown(Entries& entries, Changes& changes, const Entry* except) {
   for (Entry& entry : entries) {
     if (&entry == except) continue;
-    const Comparison* change = changes.In(entry.api_version);
-    if (change == nullptr) {
+    const Changes::Lost* lost = changes.In(entry.api_version);
+    if (lost == nullptr) {
       entry.fields = FieldSet();
       continue;
     }
-    entry.fields.Subtract(change->modified);
-    entry.fields.Subtract(change->added);
-    entry.fields.Subtract(change->removed);
+    Reconcile(*lost->schema, entry.fields);
+    entry.fields.Subtract(lost->change.modified);
+    entry.fields.Subtract(lost->change.added);
+    entry.fields.Subtract(lost->change.removed);
   }
 }
 
@@ -376,13 +391,13 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
 
 std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& changes) const {
   std::vector<ConflictOf> out;
-  std::map<const Comparison*, FieldSet> touched;
+  std::map<const Changes::Lost*, FieldSet> touched;
   for (const Entry& entry : entries_) {
     if (&entry == &own) continue;
-    const Comparison* change = changes.In(entry.api_version);
-    if (change == nullptr) continue;
-    const auto [changed, is_new] = touched.try_emplace(change);
-    if (is_new) changed->second = change->modified.Union(change->added);
+    const Changes::Lost* lost = changes.In(entry.api_version);
+    if (lost == nullptr) continue;
+    const auto [changed, is_new] = touched.try_emplace(lost);
+    if (is_new) changed->second = lost->change.modified.Union(lost->change.added);
     for (FieldPathSteps& path : entry.fields.Intersection(changed->second).Paths()) {
       out.push_back({Describe(entry), std::move(path)});
     }
@@ -443,7 +458,10 @@ base::Result<Value> Application::Run(Force force) {
   }
 
   // The fields of each manager are looked at in its own version first.
-  for (const Entry& entry : entries_) TRY(In(entry.api_version, plain));
+  for (Entry& entry : entries_) {
+    const Versions::View view = TRY(In(entry.api_version, plain));
+    if (view.schema != nullptr) Reconcile(*view.schema, entry.fields);
+  }
 
   FieldSet claimed = FieldsOf(&schema_, config_);
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);

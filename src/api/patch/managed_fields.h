@@ -25,6 +25,7 @@ class Versions {
   struct View {
     json::Value object;
     const schema::Schema* schema = nullptr;  // null: the version is gone
+    bool resets = true;                      // Writer::reset holds for the version, too
   };
   // The object, of any version, in this one. Fails if it cannot be converted.
   virtual base::Result<View> In(std::string_view api_version, json::Value object) const = 0;

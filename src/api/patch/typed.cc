@@ -537,15 +537,61 @@ Value RemoveFields(json::Arena& arena, const Schema* schema, Value object, const
   return out.empty() ? Value() : out.Build();
 }
 
+namespace {
+
+const Schema* SchemaBelow(const Schema* schema, const PathElement& step) {
+  if (step.kind != PathElement::Kind::kField) return ElementSchema(schema);
+  return ChildSchema(schema, step.text, json::HashKey(step.text));
+}
+
+// Whether the node owns something in what is one leaf by now.
+bool IsInsideLeaf(const Schema* schema, const FieldSet::Node& node) {
+  if (node.below.empty() || TakesAny(schema)) return false;
+  switch (schema->kind) {
+    case Kind::kStruct:
+    case Kind::kMap:
+      return schema->map_type == MapType::kAtomic;
+    case Kind::kArray:
+      return schema->list_type != ListType::kMap && schema->list_type != ListType::kSet;
+    default:
+      return false;
+  }
+}
+
+bool HasInsideLeaf(const Schema* schema, const FieldSet& fields) {
+  if (schema == nullptr) return false;
+  const auto nodes = fields.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const FieldSet::Node& node) {
+    const Schema* child = SchemaBelow(schema, node.element);
+    return IsInsideLeaf(child, node) || HasInsideLeaf(child, node.below);
+  });
+}
+
+FieldSet WithoutInsideOfLeaves(const Schema* schema, const FieldSet& fields) {
+  if (schema == nullptr) return fields;
+  Nodes nodes;
+  for (const FieldSet::Node& node : fields.nodes()) {
+    const Schema* child = SchemaBelow(schema, node.element);
+    const bool inside = IsInsideLeaf(child, node);
+    Attach(nodes, node.element, node.member || inside,
+           inside ? FieldSet() : WithoutInsideOfLeaves(child, node.below));
+  }
+  return FieldSet(std::move(nodes));
+}
+
+}  // namespace
+
+std::optional<FieldSet> Reconciled(const Schema& schema, const FieldSet& fields) {
+  if (!HasInsideLeaf(&schema, fields)) return std::nullopt;
+  return WithoutInsideOfLeaves(&schema, fields);
+}
+
 FieldSet WithNamedFields(const Schema* schema, const FieldSet& fields) {
   Nodes nodes;
   for (const FieldSet::Node& node : fields.nodes()) {
-    const bool field = node.element.kind == PathElement::Kind::kField;
-    const bool named =
-        field && schema != nullptr && schema->FindField(node.element.text) != nullptr;
-    const std::string& name = node.element.text;
-    const Schema* child =
-        field ? ChildSchema(schema, name, json::HashKey(name)) : ElementSchema(schema);
+    const bool named = node.element.kind == PathElement::Kind::kField && schema != nullptr &&
+                       schema->FindField(node.element.text) != nullptr;
+    const Schema* child = SchemaBelow(schema, node.element);
     Attach(nodes, node.element, node.member || named, WithNamedFields(child, node.below));
   }
   return FieldSet(std::move(nodes));

@@ -81,6 +81,10 @@ json::Value MergeTyped(json::Arena& arena, const schema::Schema* schema, json::V
 json::Value RemoveFields(json::Arena& arena, const schema::Schema* schema, json::Value object,
                          const FieldSet& fields);
 
+// The fields as the schema has them by now: of a list or map that has become atomic since they were
+// written, it is owned itself, and nothing in it. Nothing if that changes no field.
+std::optional<FieldSet> Reconciled(const schema::Schema& schema, const FieldSet& fields);
+
 // The set with every struct field on the way to an owned path made a member too.
 FieldSet WithNamedFields(const schema::Schema* schema, const FieldSet& fields);
 

@@ -282,9 +282,11 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
     options.unknown_fields = unknown_or_null;
     object = TRY(api::schema::Decode(op.arena, *schema, object, options));
   }
-  // A list without entries means that all managers go; no list, that they stay.
+  // A list without entries means that all managers go; no list, that they stay. The metadata of a
+  // custom resource loses an empty list before.
   const bool changes = op.verb == Verb::kUpdate || op.verb == Verb::kPatch;
-  if (changes && kind == op.resource->kind && managers.is_array() && managers.empty()) {
+  const bool clears = changes && !custom && managers.is_array() && managers.empty();
+  if (clears && kind == op.resource->kind) {
     object = json::SetPath(op.arena, object, {"metadata", "managedFields"}, managers);
   }
   if (validation == FieldValidation::kIgnore) return object;

@@ -18,7 +18,10 @@ base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_v
   const api::GroupVersionKind kind{version->group, version->version, op_.resource->kind.kind};
   View view{object, definition != nullptr ? definition->FindSchema(version->version)
                                           : op_.catalog->FindSchema(kind)};
-  if (definition != nullptr && version->group != op_.resource->kind.group) view.schema = nullptr;
+  if (definition != nullptr) {
+    if (version->group != op_.resource->kind.group) view.schema = nullptr;
+    view.resets = Resets(*version);
+  }
   if (view.schema == nullptr || object["apiVersion"].AsString() == api_version) return view;
   if (definition == nullptr) {
     view.object = TRY(op_.world.objects->Convert(op_.arena, object, kind));
@@ -29,6 +32,15 @@ base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_v
   view.object =
       TRY(definition->converter().Convert(op_.arena, std::span(&object, 1), *version)).front();
   return view;
+}
+
+// The status of a custom resource keeps what is no status in all versions that have it; the resource
+// itself keeps the status in its own version.
+bool CallVersions::Resets(const api::GroupVersion& version) const {
+  if (op_.subresource_name() != "status") return version == op_.resource->kind.group_version();
+  const auto* other =
+      op_.catalog->Find(version.group, version.version, op_.resource->resource.resource);
+  return other == nullptr || other->FindSubresource("status") != nullptr;
 }
 
 }  // namespace portcullis::engine

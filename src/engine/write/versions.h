@@ -16,6 +16,8 @@ class CallVersions final : public api::patch::Versions {
   base::Result<View> In(std::string_view api_version, json::Value object) const override;
 
  private:
+  bool Resets(const api::GroupVersion& version) const;
+
   Operation& op_;
 };
 
