@@ -248,6 +248,7 @@ Value WithoutManagedFields(json::Arena& arena, Value object) {
 
 struct ConflictOf {
   std::string manager;  // as messages print it
+  std::string order;    // by which messages sort it
   FieldPathSteps path;
 };
 
@@ -260,9 +261,17 @@ std::string Describe(const Entry& entry) {
   return out;
 }
 
+// Sorted as the JSON by which Kubernetes tells managers apart.
+std::string Identifier(const Entry& entry) {
+  std::string out = base::StrCat(base::GoQuote(entry.manager), ",", base::GoQuote(entry.operation));
+  if (!entry.is_apply()) out += base::StrCat(",", base::GoQuote(entry.api_version));
+  if (!entry.subresource.empty()) out += base::StrCat(",", base::GoQuote(entry.subresource));
+  return out + "}";
+}
+
 base::Status ConflictError(std::vector<ConflictOf> conflicts) {
   std::stable_sort(conflicts.begin(), conflicts.end(),
-                   [](const auto& a, const auto& b) { return a.manager < b.manager; });
+                   [](const auto& a, const auto& b) { return a.order < b.order; });
   base::StatusDetails details;
   std::string list;
   std::string_view last;
@@ -399,7 +408,7 @@ std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& change
     const auto [changed, is_new] = touched.try_emplace(lost);
     if (is_new) changed->second = lost->change.modified.Union(lost->change.added);
     for (FieldPathSteps& path : entry.fields.Intersection(changed->second).Paths()) {
-      out.push_back({Describe(entry), std::move(path)});
+      out.push_back({Describe(entry), Identifier(entry), std::move(path)});
     }
   }
   return out;
