@@ -18,6 +18,8 @@ base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_v
   const api::GroupVersionKind kind{version->group, version->version, op_.resource->kind.kind};
   View view{object, definition != nullptr ? definition->FindSchema(version->version)
                                           : op_.catalog->FindSchema(kind)};
+  // Kubernetes does not find kinds of the core group among those of the others, nor these among them.
+  if (version->group.empty() != op_.resource->kind.group.empty()) view.schema = nullptr;
   if (definition != nullptr) {
     if (version->group != op_.resource->kind.group) view.schema = nullptr;
     view.resets = Resets(*version);
