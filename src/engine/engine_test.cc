@@ -279,6 +279,29 @@ TEST_F(Executions, WriteAnewWhatWasStoredWithoutDefaults) {
 }
 
 // What does not fit its type is quoted with the members that the patch looked into in order.
+// kube-apiserver asks for the version of an empty object there.
+TEST_F(Executions, DeleteNothingByVersionWhoseLastFinalizerGoes) {
+  Make("configmaps",
+       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","finalizers":["orphan"]}})");
+  const auto stored = engine_->world().store->Get({"", "configmaps", "team", "a"});
+  ASSERT_NE(stored, nullptr);
+  const std::string version = std::to_string(stored->revision());
+  const auto op = On("configmaps", Verb::kDelete, "a");
+  DeleteOptions options;
+  options.propagation_policy = "Background";
+  options.resource_version = version;
+
+  const auto deleted = Delete(*op, options);
+
+  ASSERT_FALSE(deleted.ok());
+  EXPECT_EQ(deleted.status().message(),
+            "Operation cannot be fulfilled on configmaps \"a\": StorageError: invalid object, "
+            "Code: 4, Key: /registry/configmaps/team/a, ResourceVersion: 0, AdditionalErrorMsg: "
+            "Precondition failed: ResourceVersion in precondition: , ResourceVersion in object "
+            "meta: " +
+                version);
+}
+
 TEST_F(Executions, PointersOfAPatchMayBeLongerThanTheObjectIsDeep) {
   Make("configmaps", kConfigMap);
   std::string far;
