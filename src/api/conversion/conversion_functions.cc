@@ -129,7 +129,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 29> kFunctions = {{
+constexpr std::array<Entry, 30> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"conditionsThroughStatus", &ConditionsThroughStatus},
@@ -158,6 +158,7 @@ constexpr std::array<Entry, 29> kFunctions = {{
     {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
     {"templateGenerationThroughField", &TemplateGenerationThroughField},
     {"templateGenerationToAnnotation", &Sure<TemplateGenerationToAnnotation>},
+    {"withoutEmptyWebhook", &Sure<WithoutEmptyWebhook>},
     {"withoutInitContainerAnnotations", &Sure<WithoutInitContainerAnnotations>},
 }};
 

@@ -45,6 +45,9 @@ base::Result<json::Value> ScaleStatusToLegacy(json::Arena& arena, json::Value st
 json::Value IngressFromV1beta1(json::Arena& arena, json::Value spec);
 json::Value IngressToV1beta1(json::Arena& arena, json::Value spec);
 
+// The internal type of a definition has no webhook without content (conversion/stored.cc).
+json::Value WithoutEmptyWebhook(json::Arena& arena, json::Value conversion);
+
 // Of objects that lie in etcd in versions that are not served any more (conversion/stored.cc).
 json::Value DefinitionFromV1beta1(json::Arena& arena, json::Value spec);
 json::Value SubjectsFromV1alpha1(json::Arena& arena, json::Value binding);

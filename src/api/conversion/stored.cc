@@ -131,6 +131,13 @@ Value DefinitionFromV1beta1(json::Arena& arena, Value spec) {
   return made.Build();
 }
 
+Value WithoutEmptyWebhook(json::Arena& arena, Value conversion) {
+  const Value webhook = conversion["webhook"];
+  const bool is_empty = webhook.is_object() && webhook["clientConfig"].is_null() &&
+                        webhook["conversionReviewVersions"].is_null();
+  return is_empty ? json::Without(arena, conversion, "webhook") : conversion;
+}
+
 Value SubjectsFromV1alpha1(json::Arena& arena, Value binding) {
   const Value subjects = json::EditElements(arena, binding["subjects"], [&](Value subject) {
     return SubjectFromV1alpha1(arena, subject);

@@ -20,6 +20,9 @@ bool AnySent(const Schema* schema, Value sent, Value decoded, bool (*is)(const S
              bool in_list) {
   if (schema == nullptr) return false;
   if (is({*schema, sent, decoded, in_list})) return true;
+  if (schema->kind == Kind::kUnion && sent.is_object()) {
+    return AnySent(schema->element, sent, decoded, is, in_list);
+  }
   if (!schema->is_container()) return false;
   for (std::size_t i = 0; i < sent.elements().size(); ++i) {
     if (AnySent(schema->element, sent[i], decoded[i], is, true)) return true;

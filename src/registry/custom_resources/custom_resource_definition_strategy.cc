@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "api/catalog/catalog.h"
+#include "api/schema/sent_forms.h"
 #include "api/schema/text_formats.h"
 #include "base/clock.h"
 #include "base/gotext.h"
@@ -34,6 +36,17 @@ bool HasCleanupFinalizer(json::Value object) {
   });
 }
 
+// Of an `items` that is neither a schema nor a list of some, Go keeps a struct without content, which is stored as
+// none: it counts as a change each time.
+bool SendsItemsOfNothing(const Context& ctx, json::Value object) {
+  const auto* resource = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindKind(ctx.kind);
+  return resource != nullptr &&
+         api::schema::AnySent(resource->schema, ctx.sent, object, [](const auto& form) {
+           return form.schema.go_type.ends_with("JSONSchemaPropsOrArray") && !form.sent.is_null() &&
+                  form.decoded.is_null();
+         });
+}
+
 class CustomResourceDefinitions final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -57,6 +70,11 @@ class CustomResourceDefinitions final : public DefaultStrategy {
                                json::Value old) const override {
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     if (!ctx.subresource.empty()) return object;
+    const json::Value generation = old["metadata"]["generation"];
+    if (object["metadata"]["generation"] == generation && SendsItemsOfNothing(ctx, object)) {
+      object = json::SetPath(ctx.arena, object, {"metadata", "generation"},
+                             json::Value::Int(generation.AsInt() + 1));
+    }
     const json::Value storage = StorageVersion(object);
     const json::Value stored = object["status"]["storedVersions"];
     const auto items = stored.elements();
