@@ -41,6 +41,21 @@ Value DeviceRequestsFromV1beta1(json::Arena& arena, Value devices) {
   });
 }
 
+// An empty list is set, too, and makes a request an exact one; written it is only there if nothing else is set.
+Value DeviceRequestsThroughV1(json::Arena& arena, Value devices) {
+  return EditElements(arena, devices, "requests", [&](Value request) {
+    json::ObjectBuilder written(arena);
+    bool any_set = false;
+    for (const json::Member& member : request.members()) {
+      if (member.value.is_array() && member.value.empty()) continue;
+      written.Set(member.name(), member.value);
+      const bool is_outer = member.name() == "name" || member.name() == "firstAvailable";
+      any_set = any_set || (!is_outer && IsSet(member.value));
+    }
+    return any_set && written.size() < request.size() ? written.Build() : request;
+  });
+}
+
 Value DeviceRequestsToV1beta1(json::Arena& arena, Value devices) {
   return EditElements(arena, devices, "requests", [&](Value request) {
     if (!request["exactly"].is_object()) {
@@ -129,12 +144,13 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 30> kFunctions = {{
+constexpr std::array<Entry, 31> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"conditionsThroughStatus", &ConditionsThroughStatus},
     {"definitionFromV1beta1", &Sure<DefinitionFromV1beta1>},
     {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
+    {"deviceRequestsThroughV1", &Sure<DeviceRequestsThroughV1>},
     {"deviceRequestsToV1beta1", &Sure<DeviceRequestsToV1beta1>},
     {"devicesFromV1beta1", &Sure<DevicesFromV1beta1>},
     {"devicesThroughV1", &Sure<DevicesThroughV1>},

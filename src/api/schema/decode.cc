@@ -107,9 +107,12 @@ bool IsZeroInGo(Kind kind, Value value) {
 }
 
 // Lists and maps with omitempty of which Kubernetes tells an empty one from an absent one: it puts its
-// default only where there is none, or forbids even an empty one. By their owners.
+// default only where there is none, forbids even an empty one, or takes it for a choice. By their owners.
 constexpr std::pair<std::string_view, std::string_view> kKeptWhenEmpty[] = {
-    {"HPAScalingRules", "policies"}, {"JSONSchemaProps", "dependencies"}};
+    {"DeviceRequest", "selectors"},
+    {"DeviceRequest", "tolerations"},
+    {"HPAScalingRules", "policies"},
+    {"JSONSchemaProps", "dependencies"}};
 
 bool IsKeptWhenEmpty(const Schema& owner, const Field& field) {
   const std::pair wanted(owner.go_struct, field.name);
@@ -240,8 +243,7 @@ class Decoder {
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
     slots_.resize(base + schema.fields.size());
-    const auto done = Fields(schema, input, known, base);
-    if (!done.ok()) return done;
+    TRY(Fields(schema, input, known, base));
     const std::size_t first = members_.size();
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
