@@ -2,8 +2,7 @@
 
 // Leases (pkg/apis/coordination/validation).
 
-#include "api/named_value.h"
-#include "api/selector/label_selector.h"
+#include "registry/cluster/lease_checks.h"
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -18,16 +17,7 @@ void ValidateLease(const Context&, json::Value object, FieldErrors& errors) {
   CheckPositive(spec["leaseDurationSeconds"], path.Child("leaseDurationSeconds"), errors);
   CheckNonNegative(spec["leaseTransitions"], path.Child("leaseTransitions"), errors);
   const std::string_view strategy = spec["strategy"].AsString();
-  if (!spec["strategy"].is_null()) {
-    // Kubernetes names the field twice.
-    const FieldPath at = path.Child("strategy", "strategy");
-    if (strategy.find('/') != std::string_view::npos) {
-      AddInvalid(at, strategy, api::IsQualifiedName(strategy), errors);
-    } else if (strategy != "OldestEmulationVersion") {
-      errors.push_back(
-          api::NotSupported(at, api::NamedValue(strategy), {"OldestEmulationVersion"}));
-    }
-  }
+  if (!spec["strategy"].is_null()) CheckLeaseStrategy(strategy, path.Child("strategy"), errors);
   if (strategy.empty() && !spec["preferredHolder"].AsString().empty()) {
     errors.push_back(api::Forbidden(path.Child("preferredHolder"),
                                     "may only be specified if `strategy` is defined"));

@@ -239,6 +239,21 @@ void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& e
   CheckOneOf(effect, path, {"NoExecute", "NoSchedule", "None"}, errors);
 }
 
+void CheckDeviceTaint(json::Value taint, json::Value old, const FieldPath& path,
+                      FieldErrors& errors) {
+  CheckLabelName(taint["key"].AsString(), path.Child("key"), errors);
+  if (const std::string_view value = taint["value"].AsString(); !value.empty()) {
+    AddInvalid(path.Child("value"), value, api::IsValidLabelValue(value), errors);
+  }
+  const std::string_view effect = taint["effect"].AsString();
+  if (!old.is_null() && effect == old["effect"].AsString()) return;
+  if (effect.empty()) {
+    errors.push_back(api::Required(path.Child("effect"), ""));
+  } else {
+    CheckDeviceEffect(taint["effect"], path.Child("effect"), errors);
+  }
+}
+
 void CheckDeviceSelectors(const Context& ctx, json::Value selectors, const FieldPath& path,
                           FieldErrors& errors) {
   if (!CheckSize(selectors, kMostSelectors, path, errors)) return;

@@ -35,6 +35,9 @@ void CheckUnique(json::Value list, std::string_view key, const FieldPath& path,
                  FieldErrors& errors);
 void CheckLabelName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 void CheckDeviceEffect(json::Value effect, const FieldPath& path, FieldErrors& errors);
+// A taint; the effect that it had before (`old`, null for a new one) is not looked at.
+void CheckDeviceTaint(json::Value taint, json::Value old, const FieldPath& path,
+                      FieldErrors& errors);
 // A list of selectors with expressions.
 void CheckDeviceSelectors(const Context& ctx, json::Value selectors, const FieldPath& path,
                           FieldErrors& errors);

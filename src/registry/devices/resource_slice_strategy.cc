@@ -132,18 +132,6 @@ void CheckAttribute(json::Value attribute, const FieldPath& path, FieldErrors& e
       "exactly one value must be specified"));
 }
 
-void CheckTaint(json::Value taint, const FieldPath& path, FieldErrors& errors) {
-  CheckLabelName(taint["key"].AsString(), path.Child("key"), errors);
-  if (const std::string_view value = taint["value"].AsString(); !value.empty()) {
-    AddInvalid(path.Child("value"), value, api::IsValidLabelValue(value), errors);
-  }
-  if (taint["effect"].AsString().empty()) {
-    errors.push_back(api::Required(path.Child("effect"), ""));
-  } else {
-    CheckDeviceEffect(taint["effect"], path.Child("effect"), errors);
-  }
-}
-
 void CheckCounters(json::Value set, std::string_view name_field, const FieldPath& path,
                    FieldErrors& errors) {
   const std::string_view name = set[name_field].AsString();
@@ -312,7 +300,7 @@ void CheckDevice(json::Value device, json::Value spec, const FieldPath& path, Fi
   if (CheckSize(device["taints"], kMostTaints, path.Child("taints"), errors)) {
     std::size_t index = 0;
     for (const json::Value& taint : device["taints"].elements()) {
-      CheckTaint(taint, path.Child("taints").Index(index++), errors);
+      CheckDeviceTaint(taint, {}, path.Child("taints").Index(index++), errors);
     }
   }
   const FieldPath consumes = path.Child("consumesCounters");
