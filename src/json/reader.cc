@@ -18,6 +18,7 @@
 #include "json/go_errors.h"
 #include "json/index.h"
 #include "json/scan.h"
+#include "json/verbatim.h"
 
 namespace portcullis::json {
 namespace {
@@ -57,9 +58,11 @@ bool AllHashesDiffer(std::span<const Member> members) {
 // until their container closes and moves them into the arena.
 class Parser {
  public:
-  Parser(Arena& arena, std::string_view text, const ParseOptions& options)
+  // `verbatim`: all containers keep their text.
+  Parser(Arena& arena, std::string_view text, const ParseOptions& options, bool verbatim = false)
       : arena_(arena),
         options_(options),
+        verbatim_(verbatim),
         p_(text.data()),
         end_(text.data() + text.size()),
         last_odd_(text.data() - 1) {
@@ -125,9 +128,14 @@ class Parser {
   }
 
   void KeepLastOfDuplicates(const Frame& frame);
+  internal::Source SourceOf(const Frame& frame) const {
+    if (!verbatim_ && last_odd_ >= frame.begin) return {};
+    return {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
+  }
 
   Arena& arena_;
   const ParseOptions& options_;
+  const bool verbatim_;
   const char* p_;
   const char* end_;
   // The last place where the text differs from what the writer would write.
@@ -240,20 +248,16 @@ Value Parser::Close() {
   const Frame frame = frames_.back();
   frames_.pop_back();
   if (frame.is_object) return CloseObject(frame);
-  internal::Source source;
-  if (last_odd_ < frame.begin) source = {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
   const Value result =
-      MakeArray(arena_, std::span<const Value>(elements_).subspan(frame.first), source);
+      MakeArray(arena_, std::span<const Value>(elements_).subspan(frame.first), SourceOf(frame));
   elements_.resize(frame.first);
   return result;
 }
 
 Value Parser::CloseObject(const Frame& frame) {
   KeepLastOfDuplicates(frame);
-  internal::Source source;
-  if (last_odd_ < frame.begin) source = {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
   const Value result =
-      MakeObject(arena_, std::span<const Member>(members_).subspan(frame.first), source);
+      MakeObject(arena_, std::span<const Member>(members_).subspan(frame.first), SourceOf(frame));
   members_.resize(frame.first);
   return result;
 }
@@ -492,6 +496,11 @@ base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOption
     if (whole.ok()) DuplicatePaths(*whole, *options.duplicate_keys);
   }
   return value;
+}
+
+base::Result<Value> ParseVerbatim(Arena& arena, std::string_view text) {
+  const ParseOptions options;
+  return Parser(arena, arena.Copy(Compact(text)), options, true).Run();
 }
 
 base::Result<Document> ParseDocument(std::string text, const ParseOptions& options) {

@@ -192,8 +192,9 @@ base::Result<Value> Restorer::Convert(const Schema& schema, Value value) {
     case Kind::kNumber:
       return Scalar(arena_, schema, value);
     case Kind::kAny:
-      // Written from a Go map, whose keys are in order.
-      return schema.go_type == "runtime.RawExtension" ? json::Sorted(arena_, value) : value;
+      if (schema.go_type != "runtime.RawExtension") return value;
+      // Written from a Go map, whose keys are in order; the copy is without the text of a client.
+      return json::Sorted(arena_, json::DeepCopy(arena_, value));
     default:
       break;
   }

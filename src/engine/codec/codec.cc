@@ -9,6 +9,7 @@
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
 #include "api/schema/order.h"
+#include "api/schema/raw_texts.h"
 #include "api/stored_size.h"
 #include "api/view/metadata_order.h"
 #include "base/strings.h"
@@ -409,7 +410,13 @@ base::Status Unreadable(const base::Status& why) { return {base::Reason::kUnknow
 base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& object,
                                     const ResourceInfo& resource) {
   if (resource.definition == nullptr || IsInOrder(object, resource)) {
-    const json::Value stored = WithoutUnwritten(arena, resource, TRY(ParseStored(arena, object)));
+    json::Value parsed = TRY(ParseStored(arena, object));
+    // All that is stored is as it is to be written.
+    if (parsed.source().empty() && resource.schema != nullptr &&
+        api::schema::HoldsRawTexts(*resource.schema, parsed)) {
+      parsed = TRY(api::schema::ReadRawExtension(arena, object->bytes()));
+    }
+    const json::Value stored = WithoutUnwritten(arena, resource, parsed);
     const auto converted = api::Convert(arena, stored, resource.kind);
     if (!converted.ok()) return Unreadable(converted.status());
     const json::Value shown = *converted;

@@ -29,13 +29,19 @@ base::Result<json::Value> DecodeBody(Operation& op, const api::GroupVersionKind&
 // object.
 base::Result<json::Value> DecodeInput(Operation& op, const Input& input);
 
+// The text that an object was read from.
+struct SentText {
+  std::string_view yaml_error;  // what strict reading has against it
+  std::string_view json;        // if it is JSON and not what Go would write of the object
+};
+
 // An object that is JSON already (the result of a patch) through the same checks, without texts
 // around the error. It repeats no key; `strict_errors` are what strict decoding has reported so far
 // (`duplicate field "a"`).
 base::Result<json::Value> Canonical(Operation& op, const api::GroupVersionKind& kind,
                                     json::Value object, FieldValidation validation,
                                     const std::vector<std::string>& strict_errors,
-                                    std::string_view yaml_error = {});
+                                    const SentText& text = {});
 
 // Input that repeats keys without them: merged by the schema of the kind, or the last values if the
 // kind has no Go type. `strict_errors` receives what strict decoding reports.

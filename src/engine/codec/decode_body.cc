@@ -8,6 +8,7 @@
 #include "api/conversion/conversion.h"
 #include "api/schema/decode.h"
 #include "api/schema/merge_duplicates.h"
+#include "api/schema/raw_texts.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/body.h"
@@ -264,7 +265,7 @@ void WarnOfYaml(Operation& op, std::string_view error) {
 base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
                                     FieldValidation validation,
                                     const std::vector<std::string>& strict_errors,
-                                    std::string_view yaml_error) {
+                                    const SentText& text) {
   std::vector<std::string> unknown;
   std::vector<std::string>* unknown_or_null =
       validation == FieldValidation::kIgnore ? nullptr : &unknown;
@@ -281,6 +282,9 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
     api::schema::DecodeOptions options;
     options.unknown_fields = unknown_or_null;
     object = TRY(api::schema::Decode(op.arena, *schema, object, options));
+    if (!text.json.empty() && api::schema::HoldsRawTexts(*schema, object)) {
+      object = api::schema::WithRawTexts(op.arena, *schema, object, text.json);
+    }
   }
   // A list without entries means that all managers go; no list, that they stay. The metadata of a
   // custom resource loses an empty list before.
@@ -291,17 +295,17 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   }
   if (validation == FieldValidation::kIgnore) return object;
   std::vector<std::string> texts = strict_errors;
-  for (std::string& text : api::schema::DecodingWarnings({}, unknown)) {
-    texts.push_back(std::move(text));
+  for (std::string& warning : api::schema::DecodingWarnings({}, unknown)) {
+    texts.push_back(std::move(warning));
   }
   if (validation == FieldValidation::kStrict) {
-    if (!yaml_error.empty()) texts.insert(texts.begin(), std::string(yaml_error));
+    if (!text.yaml_error.empty()) texts.insert(texts.begin(), std::string(text.yaml_error));
     if (!texts.empty()) {
       return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
     }
   } else {
-    WarnOfYaml(op, yaml_error);
-    for (std::string& text : texts) op.recorder.Warn(std::move(text));
+    WarnOfYaml(op, text.yaml_error);
+    for (std::string& warning : texts) op.recorder.Warn(std::move(warning));
   }
   return object;
 }
@@ -355,7 +359,9 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   if (!custom) object = WithTypeMeta(op.arena, object, kind);
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
-  object = TRY(Canonical(op, kind, object, validation, strict_errors, yaml_error));
+  SentText text{.yaml_error = yaml_error};
+  if (type == MediaType::kJson && body.value.source().empty()) text.json = bytes;
+  object = TRY(Canonical(op, kind, object, validation, strict_errors, text));
   if (!body.range_error.empty() && json::HasInfinity(object))
     return base::BadRequest(body.range_error);
   return api::ThroughInternal(op.arena, object, kind);

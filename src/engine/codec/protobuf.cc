@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/schema/raw_texts.h"
 #include "base/clock.h"
 #include "base/inline_vector.h"
 #include "base/protobuf_reader.h"
@@ -459,7 +460,9 @@ class Reader {
           return fields.ok() ? fields : json::Value::StringView("");
         }
         if (raw.is_null() || raw.AsString().empty()) return json::Value();
-        return json::Parse(arena_, raw.AsString());
+        const json::Value parsed = TRY(json::Parse(arena_, raw.AsString()));
+        if (field.type != "RawExtension" || !parsed.source().empty()) return parsed;
+        return api::schema::ReadRawExtension(arena_, raw.AsString());
       }
       case Shape::kTime:
       case Shape::kMicroTime: {

@@ -9,11 +9,7 @@
 namespace portcullis::registry {
 namespace {
 
-bool SameText(json::Value a, json::Value b) {
-  json::WriteOptions plain;
-  plain.splice_source = false;
-  return json::ToString(a, plain) == json::ToString(b, plain);
-}
+bool SameText(json::Value a, json::Value b) { return json::ToString(a) == json::ToString(b); }
 
 }  // namespace
 
