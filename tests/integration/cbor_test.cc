@@ -164,6 +164,33 @@ TEST(CborClients, BodiesAreRefusedAsByTheGoDecoder) {
   EXPECT_EQ(warned.warnings()[0], R"(299 - "cbor: found unknown field at map element index 3")");
 }
 
+TEST(CborClients, CustomResourcesSayOfWhatKindTheyAre) {
+  TestServer server(EnableCbor);
+  server.Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
+    "apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},
+    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  const auto refusal = [&](std::string_view text, std::string_view validation) {
+    return MessageOf(Send(
+        server, "POST",
+        base::StrCat("/apis/example.com/v1/namespaces/default/things?fieldValidation=", validation),
+        Encoded(text)));
+  };
+  constexpr std::string_view kNoKind =
+      "the object provided is unrecognized (must be of type Thing): Object 'Kind' is missing in "
+      "'55799(";
+
+  for (const std::string_view validation : {"Strict", "Ignore"}) {
+    EXPECT_EQ(refusal("{}", validation), base::StrCat(kNoKind, "{})' (d9d9f7a0)"));
+    EXPECT_EQ(refusal(R"({"kind":5})", validation),
+              base::StrCat(kNoKind, "{'kind': 5})' (d9d9f7a1446b696e6405)"));
+    EXPECT_EQ(
+        refusal(R"({"kind":"Thing"})", validation),
+        "Thing in version \"\" cannot be handled as a Thing: Object 'apiVersion' is missing in "
+        "'55799({'kind': 'Thing'})'");
+  }
+}
+
 TEST(CborClients, TypesAreNegotiated) {
   TestServer server(EnableCbor);
   const std::string missing = base::StrCat(kConfigMaps, "/none");

@@ -105,11 +105,12 @@ base::Result<json::Value> ReadCborTypeMeta(json::Arena& arena, std::string_view 
   return *meta;
 }
 
-base::Result<Body> ReadCbor(json::Arena& arena, std::string_view bytes) {
+// `custom`: of a kind without a type, which may say of what kind it is in any way.
+base::Result<Body> ReadCbor(json::Arena& arena, std::string_view bytes, bool custom) {
   Body body;
   auto value = cbor::Parse(arena, bytes);
-  if (value.ok() && value->is_object() && (*value)["kind"].is_string() &&
-      (*value)["apiVersion"].is_string()) {
+  if (value.ok() && value->is_object() &&
+      (custom || ((*value)["kind"].is_string() && (*value)["apiVersion"].is_string()))) {
     body.value = *value;
     return body;
   }
@@ -139,8 +140,10 @@ base::Result<Body> ReadBody(json::Arena& arena, const api::catalog::Catalog& cat
       return ReadYaml(arena, bytes);
     case MediaType::kProtobuf:
       return ReadProtobuf(arena, catalog, bytes, expected);
-    case MediaType::kCbor:
-      return ReadCbor(arena, bytes);
+    case MediaType::kCbor: {
+      const api::catalog::ResourceInfo* resource = catalog.FindKind(expected);
+      return ReadCbor(arena, bytes, resource != nullptr && resource->custom);
+    }
     default:
       return ReadJson(arena, bytes);
   }

@@ -11,6 +11,7 @@
 #include "api/schema/raw_texts.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "cbor/diagnose.h"
 #include "engine/codec/body.h"
 #include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
@@ -169,6 +170,17 @@ base::Status CheckCustomKind(const GroupVersionKind& expected, json::Value objec
     return CannotBeHandled(expected.kind, expected.version, expected, WithoutKind(body));
   }
   return Unrecognized(expected, WithoutKind(body), body);
+}
+
+// The same of CBOR, whose decoder asks for both at once and quotes it in diagnostic notation.
+base::Status CheckCustomCbor(const GroupVersionKind& expected, json::Value object,
+                             std::string_view body) {
+  const std::string_view kind = object["kind"].AsString();
+  if (kind.empty()) return Unrecognized(expected, WithoutKind(cbor::Diagnose(body)), body);
+  if (!object["apiVersion"].AsString().empty()) return base::OkStatus();
+  return CannotBeHandled(
+      kind, "", expected,
+      base::StrCat("Object 'apiVersion' is missing in '", cbor::Diagnose(body), "'"));
 }
 
 base::Status CheckCustomVersion(const GroupVersionKind& expected, json::Value object) {
@@ -386,6 +398,9 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
                                      FieldValidation validation) {
   const auto body = ReadBody(op.arena, *op.catalog, bytes, type, kind);
   if (!body.ok()) return Unrecognized(kind, body.status().message(), bytes);
+  if (type == MediaType::kCbor && IsCustomKind(op, kind) && body->message_error.empty()) {
+    TRY(CheckCustomCbor(kind, body->value, bytes));
+  }
   const auto meta = ReadTypeMeta(body->value);
   if (!meta.ok()) return Unrecognized(kind, meta.status().message(), bytes);
   const auto claimed = ClaimedKind(kind, *meta);
