@@ -203,6 +203,8 @@ TEST(CborClients, TypesAreNegotiated) {
   const Answer unknown = Get(server, "/api/v1/nothing");
   const Answer groups = Get(server, "/apis");
   const Answer resources = Get(server, "/apis/apps/v1");
+  const Answer documents = Get(server, "/openapi/v3");
+  const Answer document = Get(server, "/openapi/v3/apis/apps/v1");
 
   EXPECT_EQ(status.status, 404);
   EXPECT_EQ(status.headers.Get("Content-Type"), kCbor);
@@ -220,6 +222,9 @@ TEST(CborClients, TypesAreNegotiated) {
   EXPECT_EQ(unknown.headers.Get("Content-Type"), "application/json");
   EXPECT_EQ(groups.status, 406);
   EXPECT_EQ(resources.headers.Get("Content-Type"), kCbor);
+  EXPECT_EQ(documents.status, 200);
+  EXPECT_EQ(documents.headers.Get("Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(document.status, 406);
 }
 
 TEST(CborClients, TheGateIsOffByDefault) {

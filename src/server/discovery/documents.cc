@@ -237,8 +237,28 @@ Reply Documents::ServeDiscovery(Call& call) {
   return SharedReply(*document, call.accepted.ContentType());
 }
 
+// Written as Go writes a file without an extension: whatever a client accepts, and whichever its verb.
+Reply Documents::ServeOpenApiPaths(Call& call) {
+  auto document = Cached(call, call.info.path, [&]() -> base::Result<std::string> {
+    std::string text = "{\"paths\":{";
+    bool first = true;
+    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog))) {
+      if (!first) text += ',';
+      first = false;
+      json::WriteString(entry.path, text);
+      text += ":{\"serverRelativeURL\":";
+      json::WriteString(entry.url, text, false);
+      text += '}';
+    }
+    return text + "}}\n";
+  });
+  if (!document.ok()) return ErrorReply(call, document.status());
+  return SharedReply(*document, "text/plain; charset=utf-8");
+}
+
 Reply Documents::ServeOpenApi(Call& call) {
   const std::string& path = call.info.path;
+  if (path == "/openapi/v3") return ServeOpenApiPaths(call);
   const std::string_view accept = call.headers().Get("Accept");
   // kubectl before 1.24 checks files against the document in this form and no other.
   if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
@@ -256,23 +276,6 @@ Reply Documents::ServeOpenApi(Call& call) {
   if (path == "/openapi/v2") {
     auto document =
         Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });
-    if (!document.ok()) return ErrorReply(call, document.status());
-    return SharedReply(*document, "application/json");
-  }
-  if (path == "/openapi/v3") {
-    auto document = Cached(call, path, [&]() -> base::Result<std::string> {
-      std::string text = "{\"paths\":{";
-      bool first = true;
-      for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog))) {
-        if (!first) text += ',';
-        first = false;
-        json::WriteString(entry.path, text);
-        text += ":{\"serverRelativeURL\":";
-        json::WriteString(entry.url, text, false);
-        text += '}';
-      }
-      return text + "}}\n";
-    });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, "application/json");
   }

@@ -36,6 +36,7 @@ class Documents {
                                                           const Maker& make);
   Reply ServeDiscovery(Call& call);
   Reply ServeOpenApi(Call& call);
+  Reply ServeOpenApiPaths(Call& call);
   Reply ServeHealth(Call& call);
   base::Status StoreHealth(std::string_view kind) const;  // "readyz", "livez", "healthz"
   Reply ServeFlowControl(Call& call);
