@@ -57,6 +57,7 @@ class Client final : public HttpsClient {
   }
 
   void CloseIdle() override { core_->CloseIdle(); }
+  void Stop() override { core_->CloseAll(); }
   ClientCounters counters() const override { return core_->counters(); }
 
  private:

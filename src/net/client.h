@@ -185,6 +185,8 @@ class HttpsClient {
                                              Done done) = 0;
   virtual void CloseIdle() = 0;
   virtual ClientCounters counters() const = 0;
+  // Fails what is under way, also on threads and fibers that wait for it, and what begins later.
+  virtual void Stop() = 0;
 };
 
 }  // namespace portcullis::net

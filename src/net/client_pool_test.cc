@@ -228,6 +228,32 @@ TEST_F(ClientPoolTest, AConnectionServesThreadsThatWaitAndThoseThatDoNot) {
   EXPECT_EQ(test.client->counters().connections_opened, 1U);
 }
 
+TEST_F(ClientPoolTest, StopEndsCallsOnWhateverThread) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });
+  const auto make = [&] { return test.Call(test.Request("POST", "/", "x")); };
+  CallResult results[2];
+  std::thread kept([&] { results[0] = make(); });
+  Echo(queue.Take());
+  kept.join();
+  ASSERT_TRUE(results[0].ok());
+  kept = std::thread([&] { results[0] = make(); });  // driven by its thread
+  const auto first = queue.Take();
+  std::thread fresh([&] { results[1] = make(); });  // by an I/O thread
+  const auto second = queue.Take();
+
+  test.client->Stop();
+
+  kept.join();
+  fresh.join();
+  ASSERT_FALSE(results[0].ok());
+  EXPECT_EQ(results[0].failure->cause, "EOF");
+  EXPECT_TRUE(results[0].reused_connection);
+  ASSERT_FALSE(results[1].ok());
+  EXPECT_EQ(results[1].failure->cause, "context canceled");
+  EXPECT_EQ(make().failure->cause, "context canceled");
+}
+
 TEST_F(ClientPoolTest, AServerThatHangsUpEmptiesThePool) {
   testing::Signal used;
   RawServer server([&](RawPeer& peer, int) {

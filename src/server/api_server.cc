@@ -233,6 +233,7 @@ class Server final : public ApiServer {
     if (watches_) watches_->Stop();
     reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
+    if (https_) https_->Stop();  // what still waits for another server has lost its client
     if (seats_) seats_->Close();
     dispatcher_.reset();
     if (authentication_.legacy_tokens) authentication_.legacy_tokens->Stop();

@@ -94,6 +94,7 @@ class TimedClient final : public net::HttpsClient {
     return nullptr;
   }
   void CloseIdle() override {}
+  void Stop() override {}
   net::ClientCounters counters() const override { return {}; }
 
  private:

@@ -333,7 +333,9 @@ void ClientConnection::CancelCall(const ClientCall& call) {
 }
 
 void ClientConnection::Abort() {
-  if (on_loop_) Fail(phase(), std::string(kCanceled));
+  if (on_loop_) return Fail(phase(), std::string(kCanceled));
+  // The thread that drives it notices.
+  if (stream_) shutdown(stream_->fd(), SHUT_RDWR);
 }
 
 void ClientConnection::Fail(CallPhase phase, std::string cause) {

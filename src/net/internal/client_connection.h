@@ -42,7 +42,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   // Connects to `target` ("host:port") and carries `call`.
   void Connect(std::shared_ptr<ClientCall> call, const std::string& target);
   void CancelCall(const ClientCall& call);
-  void Abort();  // the client is being destroyed
+  void Abort();  // the client stops
   void OnReady(Readiness readiness) override;
 
   // --- who has taken it from the pool

@@ -74,6 +74,7 @@ class Database final : public net::HttpsClient {
     return nullptr;
   }
   void CloseIdle() override {}
+  void Stop() override {}
   net::ClientCounters counters() const override { return {}; }
 };
 
