@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!verifier.ok() || !legacy.ok()) std::abort();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const auto* tokens : {&*verifier, &*legacy}) {
-    const auto identity = (*tokens)->AuthenticateToken(text, {});
+    const auto identity = (*tokens)->AuthenticateToken(text, {}, {});
     if (identity.ok() && identity->has_value()) std::abort();
   }
   (void)authn::ParseTokenFile("file", text, {});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/user_info.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace portcullis::net {
@@ -31,6 +32,8 @@ struct RequestView {
   // Those a TokenReview asks for; null or empty: those of the API server.
   const std::vector<std::string>* audiences = nullptr;
   std::string_view path;  // of the URL
+  // When the request is over for its client: then nothing is waited for any more.
+  base::SteadyTime deadline = base::SteadyTime::max();
   // On a thread that must not wait: set if the answer needs a call of another server. The answer does
   // not count then. Null: the thread may wait.
   bool* would_wait = nullptr;
@@ -59,17 +62,19 @@ class Authenticator {
   virtual base::Result<std::optional<Identity>> Authenticate(const RequestView& request) const = 0;
 };
 
-// The same for a bare token. `audiences` empty: those of the API server.
+// The same for a bare token. `audiences` empty: those of the API server. Other servers are waited for
+// until `deadline`.
 class TokenAuthenticator {
  public:
   virtual ~TokenAuthenticator() = default;
   virtual base::Result<std::optional<Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const = 0;
+      std::string_view token, const std::vector<std::string>& audiences,
+      base::SteadyTime deadline) const = 0;
   // The same where nothing may wait; nullopt: that takes AuthenticateToken(), which may call another
   // server.
   virtual std::optional<base::Result<std::optional<Identity>>> AuthenticateAtOnce(
       std::string_view token, const std::vector<std::string>& audiences) const {
-    return AuthenticateToken(token, audiences);
+    return AuthenticateToken(token, audiences, {});
   }
   // Whether AuthenticateToken() ever calls another server.
   virtual bool MayWait() const { return false; }

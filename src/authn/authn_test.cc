@@ -32,12 +32,12 @@ TEST(ParseCsv, ReadsAsGoDoes) {
 TEST(TokenFile, GivesNameUidAndGroups) {
   auto file = ParseTokenFile("/t.csv", "secret,joe,7,\"a,b\"\nplain,ann,8\n,nobody,9\n", {});
   ASSERT_TRUE(file.ok());
-  auto joe = (*file)->AuthenticateToken("secret", {});
+  auto joe = (*file)->AuthenticateToken("secret", {}, {});
   ASSERT_TRUE(joe.ok() && joe->has_value());
   EXPECT_EQ((**joe).user.name, "joe");
   EXPECT_EQ((**joe).user.uid, "7");
   EXPECT_EQ((**joe).user.groups, (Strings{"a", "b"}));
-  EXPECT_FALSE((*file)->AuthenticateToken("other", {})->has_value());
+  EXPECT_FALSE((*file)->AuthenticateToken("other", {}, {})->has_value());
   EXPECT_EQ(
       ParseTokenFile("/t.csv", "x,y\n", {}).status().message(),
       "token file '/t.csv' must have at least 3 columns (token, user name, user uid), found 2");
@@ -142,7 +142,7 @@ TEST_P(ServiceAccountToken, IsRecognizedAgain) {
   EXPECT_EQ(jwt->claims["sub"].AsString(), "system:serviceaccount:n:sa");
   EXPECT_EQ(jwt->claims["kubernetes.io"]["serviceaccount"]["uid"].AsString(), "u1");
 
-  auto identity = Verifier()->AuthenticateToken(token, {});
+  auto identity = Verifier()->AuthenticateToken(token, {}, {});
   ASSERT_TRUE(identity.ok()) << identity.status().message();
   ASSERT_TRUE(identity->has_value());
   const api::UserInfo& user = (**identity).user;
@@ -157,15 +157,15 @@ TEST_P(ServiceAccountToken, IsRecognizedAgain) {
 
 TEST_P(ServiceAccountToken, ExpiresAndIsBoundToAudienceAndObjects) {
   const std::string token = Sign();
-  EXPECT_EQ(Verifier()->AuthenticateToken(token, {"other"}).status().message(),
+  EXPECT_EQ(Verifier()->AuthenticateToken(token, {"other"}, {}).status().message(),
             R"(token audiences ["api"] is invalid for the target audiences ["other"])");
-  EXPECT_FALSE(Verifier("https://else")->AuthenticateToken(token, {})->has_value());
+  EXPECT_FALSE(Verifier("https://else")->AuthenticateToken(token, {}, {})->has_value());
   auto gone = Verifier("https://issuer", [](const ServiceAccountClaims& claims) {
     return base::NotFound(claims.pod->name + " is gone");
   });
-  EXPECT_EQ(gone->AuthenticateToken(token, {}).status().message(), "p is gone");
+  EXPECT_EQ(gone->AuthenticateToken(token, {}, {}).status().message(), "p is gone");
   clock_.Advance(std::chrono::hours(2));
-  EXPECT_EQ(Verifier()->AuthenticateToken(token, {}).status().message(),
+  EXPECT_EQ(Verifier()->AuthenticateToken(token, {}, {}).status().message(),
             "service account token has expired");
 }
 
@@ -175,12 +175,12 @@ TEST_P(ServiceAccountToken, IsRefusedWhenChanged) {
   for (std::size_t i = token.find('.') + 1; i + 1 < token.size(); i += 7) {
     std::string changed = token;
     changed[i] = changed[i] == 'A' ? 'B' : 'A';
-    auto identity = verifier->AuthenticateToken(changed, {});
+    auto identity = verifier->AuthenticateToken(changed, {}, {});
     EXPECT_FALSE(identity.ok() && identity->has_value()) << "at " << i;
   }
   const std::string none = base::Base64UrlEncode(R"({"alg":"none"})") +
                            token.substr(token.find('.'), token.rfind('.') - token.find('.') + 1);
-  EXPECT_FALSE(verifier->AuthenticateToken(none, {}).ok());
+  EXPECT_FALSE(verifier->AuthenticateToken(none, {}, {}).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ServiceAccountToken, ::testing::Values("RS256", "ES256"),
@@ -225,8 +225,9 @@ TEST(Anonymous, IsForItsPathsOnly) {
 // Knows every token, but has to ask.
 class Distant final : public TokenAuthenticator {
  public:
-  base::Result<std::optional<Identity>> AuthenticateToken(
-      std::string_view, const std::vector<std::string>&) const override {
+  base::Result<std::optional<Identity>> AuthenticateToken(std::string_view,
+                                                          const std::vector<std::string>&,
+                                                          base::SteadyTime) const override {
     Identity identity;
     identity.user.name = "far";
     return std::optional<Identity>(std::move(identity));

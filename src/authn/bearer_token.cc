@@ -26,9 +26,10 @@ Outcome AuthenticateBy(const TokenAuthenticators& tokens, std::string_view token
   const auto& audiences = request.audiences != nullptr ? *request.audiences : kOwn;
   std::vector<std::string> errors;
   for (const auto& authenticator : tokens) {
-    std::optional<Outcome> identity = request.would_wait != nullptr
-                                          ? authenticator->AuthenticateAtOnce(token, audiences)
-                                          : authenticator->AuthenticateToken(token, audiences);
+    std::optional<Outcome> identity =
+        request.would_wait != nullptr
+            ? authenticator->AuthenticateAtOnce(token, audiences)
+            : authenticator->AuthenticateToken(token, audiences, request.deadline);
     if (!identity) {
       *request.would_wait = true;
       return std::optional<Identity>();
@@ -67,11 +68,14 @@ class TokenReviewer final : public TokenAuthenticator {
 
   bool MayWait() const override { return may_wait_; }
 
-  Outcome AuthenticateToken(std::string_view token,
-                            const std::vector<std::string>& audiences) const override {
+  Outcome AuthenticateToken(std::string_view token, const std::vector<std::string>& audiences,
+                            base::SteadyTime deadline) const override {
     const net::Headers headers{{"Authorization", base::StrCat("Bearer ", token)}};
-    auto identity = authenticator_.Authenticate(
-        {.headers = headers, .remote_address = {}, .audiences = &audiences});
+    auto identity = authenticator_.Authenticate({.headers = headers,
+                                                 .remote_address = {},
+                                                 .audiences = &audiences,
+                                                 .path = {},
+                                                 .deadline = deadline});
     if (identity.ok()) return identity;
     // kube-apiserver asks the authenticator of its own loopback client first.
     return Unauthorized(Aggregate({"invalid bearer token", identity.status().message()}));

@@ -126,16 +126,19 @@ std::optional<std::string_view> IssuerOf(const json::Document& claims) {
   return issuer;
 }
 
+std::optional<std::string> UntrustedIssuer(const json::Document& claims) {
+  const auto issuer = claims.root().is_object() ? IssuerOf(claims) : std::nullopt;
+  if (!issuer) return std::nullopt;
+  return std::string(*issuer == "accounts.google.com" ? "https://accounts.google.com" : *issuer);
+}
+
 std::optional<std::string> UntrustedIssuer(std::string_view token) {
   const std::vector<std::string_view> parts = base::Split(token, '.');
   if (parts.size() != 3) return std::nullopt;
   auto payload = Decode(parts[1]);
   if (!payload.ok()) return std::nullopt;
   const auto claims = json::ParseDocument(*std::move(payload), {.max_depth = 32});
-  if (!claims.ok() || !claims->root().is_object()) return std::nullopt;
-  const auto issuer = IssuerOf(*claims);
-  if (!issuer) return std::nullopt;
-  return std::string(*issuer == "accounts.google.com" ? "https://accounts.google.com" : *issuer);
+  return claims.ok() ? UntrustedIssuer(*claims) : std::nullopt;
 }
 
 base::Result<std::string> SignJwt(const JwtKey& key, std::string_view claims_json) {

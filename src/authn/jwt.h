@@ -31,8 +31,9 @@ struct Jwt {
 // the last one counts. No value if it is no text.
 std::optional<std::string_view> IssuerOf(const json::Document& claims);
 
-// The issuer of a compact token of which nothing is verified, with the name that Google has for itself
-// made whole. No value if it is no such token.
+// The issuer of claims or of a compact token of which nothing is verified, with the name that Google has for
+// itself made whole. No value if it is no such token.
+std::optional<std::string> UntrustedIssuer(const json::Document& claims);
 std::optional<std::string> UntrustedIssuer(std::string_view token);
 
 // Takes what go-jose v2 takes: white space is left out, header members are not to be there twice.

@@ -167,8 +167,9 @@ class Verifier : public TokenAuthenticator {
         api_audiences_(std::move(api_audiences)),
         keys_(std::move(keys)) {}
 
-  base::Result<std::optional<Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const override {
+  base::Result<std::optional<Identity>> AuthenticateToken(std::string_view token,
+                                                          const std::vector<std::string>& audiences,
+                                                          base::SteadyTime) const override {
     std::shared_ptr<const Jwt> jwt = cache_.Find(token);
     if (jwt == nullptr) {
       auto parsed = ParseJwt(token);

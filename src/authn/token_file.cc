@@ -19,8 +19,9 @@ class TokenFile final : public TokenAuthenticator {
             std::vector<std::string> api_audiences)
       : users_(std::move(users)), api_audiences_(std::move(api_audiences)) {}
 
-  base::Result<std::optional<Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const override {
+  base::Result<std::optional<Identity>> AuthenticateToken(std::string_view token,
+                                                          const std::vector<std::string>& audiences,
+                                                          base::SteadyTime) const override {
     auto it = users_.find(std::string(token));
     if (it == users_.end()) return std::optional<Identity>();
     Identity identity{it->second, {}};

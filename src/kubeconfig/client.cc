@@ -2,6 +2,7 @@
 
 #include "kubeconfig/client.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -51,15 +52,17 @@ base::Result<Client> Client::Load(const std::string& path, const ClientOptions& 
   return Create(TRY(Resolve(config)), options, https);
 }
 
-net::CallResult Client::Call(net::CallSet& calls, const net::SharedRequest& request) const {
-  calls.Start(0, request, Now() + options_.timeout);
+net::CallResult Client::Call(net::CallSet& calls, const net::SharedRequest& request,
+                             base::SteadyTime deadline) const {
+  calls.Start(0, request, std::min(Now() + options_.timeout, deadline));
   net::CallResult result = std::move(calls.Next()->result);
   if (result.ok() && result.response.status == 401) identity_->Refused();
   return result;
 }
 
 base::Status Client::Post(std::shared_ptr<const std::string> body,
-                          const std::function<base::Status(const net::Response&)>& read) const {
+                          const std::function<base::Status(const net::Response&)>& read,
+                          base::SteadyTime deadline) const {
   if (https_ == nullptr) return {base::Reason::kUnknown, "there is no client for calls"};
   net::ClientRequest request;
   const std::string path = url_.find('/', url_.find("://") + 3) == std::string::npos ? "/" : "";
@@ -85,12 +88,13 @@ base::Status Client::Post(std::shared_ptr<const std::string> body,
   const auto shared = std::make_shared<const net::ClientRequest>(std::move(request));
   base::Duration wait = options_.first_wait;
   for (int attempt = 1;; ++attempt) {
-    const net::CallResult result = Call(*calls, shared);
+    const net::CallResult result = Call(*calls, shared, deadline);
     base::Status answer = judge(result);
     const bool again = WorthAnotherTry(result) ||
                        (!answer.ok() && answer.reason() == base::Reason::kInternalError);
     if (attempt >= options_.tries || !again) return answer;
-    (void)calls->Next(Now() + wait);
+    (void)calls->Next(std::min(Now() + wait, deadline));
+    if (Now() >= deadline) return answer;
     wait += wait / 2;
   }
 }

@@ -37,10 +37,11 @@ class Client {
                                    net::HttpsClient* https);
 
   // Posts the body to the server's URL and gives an answer with a good status to `read`; tries
-  // again when the connection breaks, the server is overloaded or `read` finds an InternalError. An
-  // error is the client's (`Post "…": EOF`), the server's Status, or what `read` has said.
+  // again when the connection breaks, the server is overloaded or `read` finds an InternalError, until
+  // `deadline`. An error is the client's (`Post "…": EOF`), the server's Status, or what `read` has said.
   base::Status Post(std::shared_ptr<const std::string> body,
-                    const std::function<base::Status(const net::Response&)>& read) const;
+                    const std::function<base::Status(const net::Response&)>& read,
+                    base::SteadyTime deadline = base::SteadyTime::max()) const;
 
   // One GET of `path` below the server's URL ("/openapi/v3"). An error is of credentials; failures
   // of the call are in the result.
@@ -66,7 +67,8 @@ class Client {
  private:
   Client() = default;
   base::Result<net::ClientRequest> RequestOf(std::string_view method, std::string_view path) const;
-  net::CallResult Call(net::CallSet& calls, const net::SharedRequest& request) const;
+  net::CallResult Call(net::CallSet& calls, const net::SharedRequest& request,
+                       base::SteadyTime deadline = base::SteadyTime::max()) const;
 
   net::HttpsClient* https_ = nullptr;
   ClientOptions options_;

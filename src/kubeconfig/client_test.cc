@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 
 #include "base/strings.h"
@@ -58,6 +59,31 @@ users:
                 server.Url("/"), R"(","tls-server-name":"localhost",)",
                 R"("certificate-authority-data":")", authority,
                 R"(","config":{"a":[2],"b":"\u003c"}},"interactive":false}})", "\n"));
+}
+
+TEST(ClientTest, TriesNoLongerThanTheDeadline) {
+  std::atomic<int> asked{0};
+  net::testing::TestServer server(
+      [&](const std::shared_ptr<net::Exchange>& exchange) {
+        ++asked;
+        net::Response busy;
+        busy.status = 429;
+        exchange->Respond(std::move(busy));
+      },
+      {}, false);
+  ClientConfig config;
+  config.url = server.Url("");
+  const auto client =
+      Client::Create(config, {.first_wait = std::chrono::hours(1)}, server.client.get());
+  ASSERT_TRUE(client.ok()) << client.status().message();
+
+  const base::Status posted = client->Post(
+      std::make_shared<const std::string>("{}"),
+      [](const net::Response&) { return base::OkStatus(); },
+      net::testing::TestServer::Soon(std::chrono::milliseconds(500)));
+
+  EXPECT_FALSE(posted.ok());
+  EXPECT_LE(asked, 1) << "the second try would begin in an hour";
 }
 
 }  // namespace

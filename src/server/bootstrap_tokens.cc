@@ -70,7 +70,8 @@ class BootstrapTokens final : public authn::TokenAuthenticator {
       : store_(store), api_audiences_(std::move(api_audiences)), clock_(clock) {}
 
   base::Result<std::optional<authn::Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const override {
+      std::string_view token, const std::vector<std::string>& audiences,
+      base::SteadyTime) const override {
     const auto parsed = Parse(token);
     if (!parsed) return std::optional<authn::Identity>();
     const std::string name = base::StrCat("bootstrap-token-", parsed->id);

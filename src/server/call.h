@@ -71,7 +71,7 @@ struct Call : engine::Operation {
   bool takes_cbor = false;           // its endpoint reads and writes CBOR, errors included
   base::Status freshness;            // why the store has not caught up with other servers
   bool on_io_thread = false;         // runs where nothing may wait
-  bool would_wait = false;           // whose it is, another server has to say: not here
+  bool would_wait = false;           // whose it is, another server has to say: not yet
   std::unique_ptr<CallTrace> trace;  // null: the call is not traced
 
   bool by_server_itself() const { return exchange == nullptr; }

@@ -26,7 +26,8 @@
 namespace portcullis::server {
 namespace {
 
-// More requests than so many are not even looked at.
+// More requests than so many are not even looked at, and so many more may wait for other servers to
+// authenticate them.
 constexpr int kMaxEntering = 1000;
 constexpr int kSpareThreads = 16;
 // What is larger would hold up the other requests of an I/O thread.
@@ -35,7 +36,7 @@ constexpr std::size_t kMaxAnswerOnIoThread = 128 * 1024;
 
 std::size_t MaxThreads(const Options& options) {
   const int threads = options.max_requests_inflight + options.max_mutating_requests_inflight +
-                      kMaxAway + kSpareThreads;
+                      kMaxAway + kMaxEntering + kSpareThreads;
   return static_cast<std::size_t>(threads);
 }
 
@@ -223,8 +224,9 @@ bool Dispatcher::FitsIoThread(const Call& call) {
 }
 
 void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
-  if (entering_.fetch_add(1) >= kMaxEntering) {
-    entering_.fetch_sub(1);
+  std::atomic<int>& line = LineOf(*call);
+  if (line.fetch_add(1) >= kMaxEntering) {
+    line.fetch_sub(1);
     Reply reply = TooManyRequests();
     net::Response response;
     response.status = reply.status;
@@ -239,12 +241,12 @@ void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
     pool_.Post([this, call] { AnswerIfMemoryRunsOut(*call->exchange, [&] { Begin(call); }); });
     posted = true;
   });
-  if (!posted) entering_.fetch_sub(1);
+  if (!posted) line.fetch_sub(1);
 }
 
 void Dispatcher::Begin(std::shared_ptr<Call> call) {
   std::optional<Entry> entry;
-  if (!call->on_io_thread) entry.emplace(entering_);
+  if (!call->on_io_thread) entry.emplace(LineOf(*call));
   call->catalog = env_.catalog->Get();
   std::optional<Reply> instead;
   const base::Status status = CheckHead(*call, instead);

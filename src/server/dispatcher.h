@@ -83,7 +83,13 @@ class Dispatcher final : private SeatReceiver {
   void FinishOnIoThread(const std::shared_ptr<Call>& call, Reply reply);
 
   const Environment& env_;
+  // Those that wait for authentication by another server do not keep the others out.
+  std::atomic<int>& LineOf(const Call& call) {
+    return call.would_wait ? authenticating_ : entering_;
+  }
+
   std::atomic<int> entering_{0};  // queued, or not as far as their seats
+  std::atomic<int> authenticating_{0};
   base::Mutex mutex_;
   base::CondVar landed_;
   std::size_t flights_ PC_GUARDED_BY(mutex_) = 0;

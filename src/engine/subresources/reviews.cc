@@ -127,7 +127,8 @@ base::Result<json::Value> ReviewToken(Operation& op, json::Value spec, json::Val
   json::Value user = given["user"];
   if (!user.is_object()) user = json::MakeObject(op.arena, {});
   if (op.world.tokens != nullptr) {
-    const auto identity = op.world.tokens->AuthenticateToken(spec["token"].AsString(), audiences);
+    const auto identity =
+        op.world.tokens->AuthenticateToken(spec["token"].AsString(), audiences, op.deadline);
     if (!identity.ok()) {
       status.Set("error", identity.status().message());
     } else if (*identity) {

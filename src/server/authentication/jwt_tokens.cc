@@ -314,9 +314,10 @@ class IssuerTokens {
 
   Provider& provider() const { return *provider_; }
 
-  base::Result<api::UserInfo> Authenticate(std::string_view token) const {
+  base::Result<api::UserInfo> Authenticate(const base::Result<authn::Jwt>& token,
+                                           base::SteadyTime deadline) const {
     const base::SteadyTime start = clock_.Steady();
-    auto user = Judge(token);
+    auto user = Judge(token, deadline);
     latency_.With({user.ok() ? "success" : "failure", issuer_hash_})
         .Observe(std::chrono::duration<double>(clock_.Steady() - start).count());
     return user;
@@ -327,27 +328,26 @@ class IssuerTokens {
     return std::find(algorithms_.begin(), algorithms_.end(), algorithm) != algorithms_.end();
   }
 
-  base::Result<api::UserInfo> Judge(std::string_view token) const {
+  base::Result<api::UserInfo> Judge(const base::Result<authn::Jwt>& token,
+                                    base::SteadyTime deadline) const {
     if (!provider_->is_initialized()) return Refuse("oidc: authenticator not initialized");
-    const auto jwt = Verify(token);
-    if (!jwt.ok()) return jwt.status().Annotate("oidc: verify token");
-    const base::Status groups = CheckDistributed(jwt->claims);
+    const base::Status verified = Verify(token, deadline);
+    if (!verified.ok()) return verified.Annotate("oidc: verify token");
+    const base::Status groups = CheckDistributed(token->claims);
     if (!groups.ok()) return groups.Annotate("oidc: could not expand distributed claims");
-    return Mapper(*settings_, jwt->claims).Map();
+    return Mapper(*settings_, token->claims).Map();
   }
 
-  base::Result<authn::Jwt> Verify(std::string_view token) const {
-    auto jwt = authn::ParseJwt(token);
-    if (!jwt.ok()) return jwt.status().Annotate("oidc: malformed jwt");
-    if (!IsAllowed(jwt->algorithm)) {
+  base::Status Verify(const base::Result<authn::Jwt>& token, base::SteadyTime deadline) const {
+    if (!token.ok()) return token.status().Annotate("oidc: malformed jwt");
+    if (!IsAllowed(token->algorithm)) {
       return Refuse(base::StrCat("oidc: id token signed with unsupported algorithm, expected ",
                                  base::GoQuotedList(algorithms_), " got ",
-                                 base::GoQuote(jwt->algorithm)));
+                                 base::GoQuote(token->algorithm)));
     }
-    const base::Status verified = provider_->Verify(*jwt);
+    const base::Status verified = provider_->Verify(*token, deadline);
     if (!verified.ok()) return verified.Annotate("failed to verify signature");
-    TRY(CheckClaims(jwt->claims));
-    return jwt;
+    return CheckClaims(token->claims);
   }
 
   base::Status CheckClaims(const json::Document& claims) const {
@@ -442,13 +442,16 @@ class AllIssuers final : public JwtTokens {
   // Signatures are checked where waiting is allowed: one that no known key has made asks for the keys.
   std::optional<Outcome> AuthenticateAtOnce(std::string_view token,
                                             const std::vector<std::string>&) const override {
-    if (Find(token) != nullptr) return std::nullopt;
+    if (Find(authn::UntrustedIssuer(token)) != nullptr) return std::nullopt;
     return Outcome(std::optional<authn::Identity>());
   }
 
-  Outcome AuthenticateToken(std::string_view token,
-                            const std::vector<std::string>& audiences) const override {
-    const IssuerTokens* tokens = Find(token);
+  Outcome AuthenticateToken(std::string_view token, const std::vector<std::string>& audiences,
+                            base::SteadyTime deadline) const override {
+    if (issuers_.empty()) return std::optional<authn::Identity>();
+    const auto jwt = authn::ParseJwt(token);
+    const IssuerTokens* tokens =
+        Find(jwt.ok() ? authn::UntrustedIssuer(jwt->claims) : authn::UntrustedIssuer(token));
     if (tokens == nullptr) return std::optional<authn::Identity>();
     authn::Identity identity;
     for (const std::string& ours : api_audiences_) {
@@ -458,7 +461,7 @@ class AllIssuers final : public JwtTokens {
       }
     }
     if (identity.audiences.empty()) return std::optional<authn::Identity>();
-    identity.user = TRY(tokens->Authenticate(token));
+    identity.user = TRY(tokens->Authenticate(jwt, deadline));
     return std::optional<authn::Identity>(std::move(identity));
   }
 
@@ -479,9 +482,7 @@ class AllIssuers final : public JwtTokens {
   }
 
  private:
-  const IssuerTokens* Find(std::string_view token) const {
-    if (issuers_.empty()) return nullptr;
-    const auto issuer = authn::UntrustedIssuer(token);
+  const IssuerTokens* Find(const std::optional<std::string>& issuer) const {
     if (!issuer) return nullptr;
     const auto found = issuers_.find(*issuer);
     return found == issuers_.end() ? nullptr : &found->second;

@@ -118,11 +118,11 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     return health_;
   }
 
-  base::Status Verify(const authn::Jwt& token) override {
+  base::Status Verify(const authn::Jwt& token, base::SteadyTime deadline) override {
     const KeySetPtr known = Keys();
     if (known != nullptr && known->Verifies(token)) return base::OkStatus();
     if (IsFresh(known)) return Failed(std::string(kNoKey));
-    auto fetched = FetchKeys();
+    auto fetched = FetchKeys(deadline);
     if (!fetched.ok()) {
       return Failed(base::StrCat("fetching keys ", fetched.status().message()));
     }
@@ -189,7 +189,7 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     return keys != nullptr && parts_.clock.Now() + kMinFresh <= keys->fresh_until;
   }
 
-  base::Result<KeySetPtr> FetchKeys() {
+  base::Result<KeySetPtr> FetchKeys(base::SteadyTime deadline) {
     std::shared_ptr<Fetch> fetch;
     bool is_first = false;
     std::string url;
@@ -210,8 +210,8 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     const base::SteadyTime end = parts_.clock.Steady() + kTimeout + kGrace;
     base::MutexLock lock(mutex_);
     while (!fetch->is_done) {
-      if (fetched_.WaitUntil(mutex_, end)) continue;
-      if (fetch_ == fetch) fetch_ = nullptr;
+      if (fetched_.WaitUntil(mutex_, std::min(end, deadline))) continue;
+      if (fetch_ == fetch && end <= deadline) fetch_ = nullptr;
       return Failed("context deadline exceeded");
     }
     return fetch->keys;

@@ -48,9 +48,9 @@ class Provider {
   virtual base::Status health() const = 0;
   bool is_initialized() const { return health().ok(); }
 
-  // Whether a key of the issuer has made the signature. Waits for the keys if they are to be fetched.
-  // REQUIRES: is_initialized().
-  virtual base::Status Verify(const authn::Jwt& token) = 0;
+  // Whether a key of the issuer has made the signature. Waits for the keys until `deadline` if they are to be
+  // fetched. REQUIRES: is_initialized().
+  virtual base::Status Verify(const authn::Jwt& token, base::SteadyTime deadline) = 0;
 };
 
 }  // namespace portcullis::server::authentication

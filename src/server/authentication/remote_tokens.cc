@@ -58,8 +58,9 @@ struct ReloadMetrics {
 class CurrentTokens final : public authn::TokenAuthenticator {
  public:
   base::Result<std::optional<authn::Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const override {
-    return current_.Get()->AuthenticateToken(token, audiences);
+      std::string_view token, const std::vector<std::string>& audiences,
+      base::SteadyTime deadline) const override {
+    return current_.Get()->AuthenticateToken(token, audiences, deadline);
   }
   std::optional<base::Result<std::optional<authn::Identity>>> AuthenticateAtOnce(
       std::string_view token, const std::vector<std::string>& audiences) const override {

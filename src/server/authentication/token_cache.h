@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A token authenticator that remembers what another has said of a token for a while
-// (k8s.io/apiserver/pkg/authentication/token/cache).
+// (k8s.io/apiserver/pkg/authentication/token/cache). Requests that bring the same token at the same time
+// share one question; it takes at most 30 seconds.
 #pragma once
 
 #include <memory>

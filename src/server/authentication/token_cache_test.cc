@@ -4,17 +4,25 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "base/testing/fake_clock.h"
 
 namespace portcullis::server::authentication {
 namespace {
 
+constexpr base::SteadyTime kNever = base::SteadyTime::max();
+
 // Knows "good", has an error for "ill", and counts.
 class Tokens final : public authn::TokenAuthenticator {
  public:
   base::Result<std::optional<authn::Identity>> AuthenticateToken(
-      std::string_view token, const std::vector<std::string>& audiences) const override {
+      std::string_view token, const std::vector<std::string>& audiences,
+      base::SteadyTime deadline) const override {
     ++asked;
+    time = deadline;
+    if (const auto run = std::exchange(meanwhile, nullptr)) run();
     if (token == "ill") return base::Status(base::Reason::kUnauthorized, "ill");
     if (token != "good") return std::optional<authn::Identity>();
     authn::Identity identity;
@@ -28,6 +36,8 @@ class Tokens final : public authn::TokenAuthenticator {
   }
 
   mutable int asked = 0;
+  mutable base::SteadyTime time;            // for the last question
+  mutable std::function<void()> meanwhile;  // during the next question
 };
 
 class TokenCacheTest : public ::testing::Test {
@@ -44,14 +54,14 @@ class TokenCacheTest : public ::testing::Test {
 TEST_F(TokenCacheTest, AsksAgainWhenTheTimeIsOver) {
   const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(5));
   EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
-  EXPECT_EQ((**cache->AuthenticateToken("good", {})).user.name, "ann");
+  EXPECT_EQ((**cache->AuthenticateToken("good", {}, kNever)).user.name, "ann");
   EXPECT_TRUE(cache->AuthenticateAtOnce("good", {}));
   EXPECT_FALSE(cache->AuthenticateAtOnce("good", {"a"}));
-  EXPECT_FALSE(cache->AuthenticateToken("bad", {})->has_value());
+  EXPECT_FALSE(cache->AuthenticateToken("bad", {}, kNever)->has_value());
   clock_.Advance(std::chrono::seconds(5));
   EXPECT_TRUE(cache->AuthenticateAtOnce("good", {}));
   EXPECT_FALSE(cache->AuthenticateAtOnce("bad", {}));
-  EXPECT_EQ((**cache->AuthenticateToken("good", {})).user.name, "ann");
+  EXPECT_EQ((**cache->AuthenticateToken("good", {}, kNever)).user.name, "ann");
   EXPECT_EQ(tokens_->asked, 2);
   clock_.Advance(std::chrono::seconds(5));
   EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
@@ -59,16 +69,36 @@ TEST_F(TokenCacheTest, AsksAgainWhenTheTimeIsOver) {
 
 TEST_F(TokenCacheTest, EachAudienceIsAQuestionOfItsOwn) {
   const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(0));
-  EXPECT_EQ((**cache->AuthenticateToken("good", {"a", "b"})).audiences.size(), 2U);
-  EXPECT_EQ((**cache->AuthenticateToken("good", {"ab"})).audiences.size(), 1U);
+  EXPECT_EQ((**cache->AuthenticateToken("good", {"a", "b"}, kNever)).audiences.size(), 2U);
+  EXPECT_EQ((**cache->AuthenticateToken("good", {"ab"}, kNever)).audiences.size(), 1U);
   EXPECT_EQ(tokens_->asked, 2);
 }
 
 TEST_F(TokenCacheTest, NeverKeepsErrors) {
   const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(10));
-  EXPECT_FALSE(cache->AuthenticateToken("ill", {}).ok());
-  EXPECT_FALSE(cache->AuthenticateToken("ill", {}).ok());
+  EXPECT_FALSE(cache->AuthenticateToken("ill", {}, kNever).ok());
+  EXPECT_FALSE(cache->AuthenticateToken("ill", {}, kNever).ok());
   EXPECT_EQ(tokens_->asked, 2);
+}
+
+TEST_F(TokenCacheTest, GivesAQuestionHalfAMinuteOrTheTimeOfTheRequest) {
+  const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(10));
+  const base::SteadyTime start = clock_.Steady();
+  EXPECT_TRUE(cache->AuthenticateToken("good", {}, kNever).ok());
+  EXPECT_EQ(tokens_->time, start + std::chrono::seconds(30));
+  EXPECT_TRUE(cache->AuthenticateToken("bad", {}, start + std::chrono::seconds(5)).ok());
+  EXPECT_EQ(tokens_->time, start + std::chrono::seconds(5));
+}
+
+TEST_F(TokenCacheTest, DoesNotAskWhatIsAskedAlready) {
+  const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(10));
+  std::string other;
+  tokens_->meanwhile = [&] {
+    other = cache->AuthenticateToken("good", {}, clock_.Steady()).status().message();
+  };
+  EXPECT_EQ((**cache->AuthenticateToken("good", {}, kNever)).user.name, "ann");
+  EXPECT_EQ(other, "context deadline exceeded") << "its time was over before the answer came";
+  EXPECT_EQ(tokens_->asked, 1);
 }
 
 }  // namespace

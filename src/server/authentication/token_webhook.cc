@@ -41,11 +41,11 @@ class TokenWebhook final : public authn::TokenAuthenticator {
     return std::nullopt;
   }
 
-  Outcome AuthenticateToken(std::string_view token,
-                            const std::vector<std::string>& audiences) const override {
+  Outcome AuthenticateToken(std::string_view token, const std::vector<std::string>& audiences,
+                            base::SteadyTime deadline) const override {
     const std::vector<std::string>& wanted = audiences.empty() ? options_.api_audiences : audiences;
     json::Arena arena;
-    const auto status = Ask(arena, token, wanted);
+    const auto status = Ask(arena, token, wanted, deadline);
     if (!status.ok()) {
       base::LogError("Failed to make webhook authenticator request",
                      {{"error", status.status().message()}});
@@ -69,7 +69,8 @@ class TokenWebhook final : public authn::TokenAuthenticator {
 
  private:
   base::Result<json::Value> Ask(json::Arena& arena, std::string_view token,
-                                const std::vector<std::string>& audiences) const {
+                                const std::vector<std::string>& audiences,
+                                base::SteadyTime deadline) const {
     json::ArrayBuilder list(arena);
     for (const std::string& audience : audiences) list.Add(audience);
     const json::Value review =
@@ -85,11 +86,13 @@ class TokenWebhook final : public authn::TokenAuthenticator {
                  json::ObjectBuilder(arena).Set("user", json::MakeObject(arena, {})).Build())
             .Build();
     json::Value status;
-    TRY(client_.Post(std::make_shared<const std::string>(json::ToString(review)),
-                     [&](const net::Response& response) -> base::Status {
-                       status = TRY(ReadStatus(arena, response));
-                       return base::OkStatus();
-                     }));
+    TRY(client_.Post(
+        std::make_shared<const std::string>(json::ToString(review)),
+        [&](const net::Response& response) -> base::Status {
+          status = TRY(ReadStatus(arena, response));
+          return base::OkStatus();
+        },
+        deadline));
     return status;
   }
 

@@ -2,6 +2,8 @@
 
 #include "server/filters/access.h"
 
+#include <utility>
+
 #include "api/api_status.h"
 #include "audit/policy.h"
 #include "audit/sink.h"
@@ -14,6 +16,7 @@
 #include "metrics/apiserver_metrics.h"
 #include "server/admission_traces.h"
 #include "server/reply.h"
+#include "server/seats.h"
 
 namespace portcullis::server::filters {
 namespace {
@@ -44,13 +47,17 @@ base::Status Authenticate(Call& call) {
   const auto certificate = call.exchange->client_certificate();
   authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
   view.path = call.info.path;
-  call.would_wait = false;
-  if (call.on_io_thread) view.would_wait = &call.would_wait;
+  if (!IsLongRunning(call.info)) view.deadline = call.deadline;
+  const bool may_wait = std::exchange(call.would_wait, false);
+  if (!may_wait) view.would_wait = &call.would_wait;
   const auto identity = call.env.authenticator->Authenticate(view);
   if (call.would_wait) return base::OkStatus();
   const metrics::RequestMetrics& metrics = *call.env.request_metrics;
   if (!identity.ok() || !*identity) {
     metrics.authentication_attempts.With({identity.ok() ? "failure" : "error"}).Increment();
+    if (call.env.clock->Steady() >= view.deadline) {
+      return api::TimeoutStatus("request did not complete within the allotted timeout", 0);
+    }
     return api::UnauthorizedStatus();
   }
   metrics.authentication_successes.Increment();
