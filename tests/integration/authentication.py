@@ -6,6 +6,7 @@
 """
 
 import contextlib
+import email.utils
 import http.client
 import json
 import pathlib
@@ -180,6 +181,20 @@ def keys_change(program, lab):
                    "500 Internal Server Error broken]")
 
 
+def keys_are_kept(program, lab):
+    """Also if the issuer would not have them kept; and they are fresh as long as it says."""
+    with lab.issuer("rsa") as issuer:
+        fetches = lambda: issuer.asked.count("/keys")  # noqa: E731
+        issuer.headers = {"Cache-Control": "no-store"}
+        with lab.serving(program, lab.write(jwt=[lab.jwt(issuer)])) as server:
+            known(server, lab.token(issuer))
+            expect("one fetch", fetches(), 1)
+            expect("a known key", (who(server, lab.token(issuer, sub="bob"))["username"], fetches()), ("bob", 1))
+            issuer.headers = {"Expires": email.utils.formatdate(time.time() + 3600, usegmt=True)}
+            expect("an unknown key", (who(server, lab.token(issuer, key="unknown")), fetches()), (401, 2))
+            expect("it is known to be unknown", (who(server, lab.token(issuer, key="unknown")), fetches()), (401, 2))
+
+
 def reloads(program, lab):
     with lab.issuer() as issuer:
         with lab.serving(program, lab.write(jwt=[lab.jwt(issuer, "/a")])) as server:
@@ -254,4 +269,4 @@ def webhook_says(program, lab):
 
 
 if __name__ == "__main__":
-    run("authentication", __doc__, [policies_see_groups, recorded_tokens, recorded_refusals, keys_change, reloads, flags_of_old, webhook_says], Lab)
+    run("authentication", __doc__, [policies_see_groups, recorded_tokens, recorded_refusals, keys_change, keys_are_kept, reloads, flags_of_old, webhook_says], Lab)

@@ -3,7 +3,6 @@
 #include "server/authentication/provider.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "controllers/identity_lease.h"
 #include "json/reader.h"
 #include "net/tls.h"
+#include "server/authentication/freshness.h"
 
 namespace portcullis::server::authentication {
 namespace {
@@ -46,28 +46,6 @@ base::Result<json::Document> ReadJson(const net::Response& response) {
 
 std::string StatusLine(int status) {
   return base::StrCat(std::to_string(status), " ", net::StatusText(status));
-}
-
-// How long an answer may be kept (RFC 9111), as far as issuers say it by Cache-Control. That it must not be kept
-// (no-store) does not count, as in kube-apiserver: keys are kept in any case.
-std::chrono::seconds Freshness(const net::Response& response) {
-  std::optional<std::int64_t> max_age;
-  bool is_shared = false;  // s-maxage, which counts more
-  for (std::string_view directive : base::Split(response.headers.Get("Cache-Control"), ',')) {
-    directive = base::Trim(directive);
-    const auto parts = base::Cut(directive, "=");
-    if (!parts || (parts->first != "max-age" && parts->first != "s-maxage")) continue;
-    const bool shared = parts->first == "s-maxage";
-    if (is_shared && !shared) continue;
-    std::int64_t seconds = 0;
-    const std::string_view text = parts->second;
-    if (std::from_chars(text.data(), text.data() + text.size(), seconds).ec != std::errc())
-      continue;
-    max_age = seconds;
-    is_shared = shared;
-  }
-  constexpr std::int64_t kYear = 365 * 24 * 3600;
-  return std::chrono::seconds(std::clamp<std::int64_t>(max_age.value_or(0), 0, kYear));
 }
 
 struct KeySet {
@@ -234,7 +212,7 @@ class HttpProvider final : public Provider, public std::enable_shared_from_this<
     }
     auto set = std::make_shared<KeySet>();
     set->keys = *std::move(keys);
-    set->fresh_until = parts_.clock.Now() + Freshness(response);
+    set->fresh_until = parts_.clock.Now() + FreshFor(response.headers, parts_.clock.Now());
     NoteKeySet(HashLabel(response.content()));
     return KeySetPtr(std::move(set));
   }
