@@ -5,6 +5,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/allocation_failure.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -195,6 +198,21 @@ bool MatchesName(std::string_view pattern, std::string_view name) {
   return dot != std::string_view::npos && name.substr(dot) == pattern.substr(1);
 }
 
+base::Status SetCurves(SSL_CTX* context, const std::vector<int>& curves) {
+  constexpr std::pair<int, int> kKnown[] = {
+      {29, NID_X25519}, {23, NID_X9_62_prime256v1}, {24, NID_secp384r1}, {25, NID_secp521r1}};
+  std::vector<int> nids;
+  for (const auto& [curve, nid] : kKnown) {
+    if (std::find(curves.begin(), curves.end(), curve) != curves.end()) nids.push_back(nid);
+  }
+  if (nids.empty()) {
+    return base::ConfigError(
+        "OpenSSL knows no curve of the preferences: 23, 24, 25 and 29 it does");
+  }
+  SSL_CTX_set1_groups(context, nids.data(), static_cast<int>(nids.size()));
+  return base::OkStatus();
+}
+
 }  // namespace
 
 std::string NegotiatedProtocol(SSL* ssl) {
@@ -213,6 +231,7 @@ base::Status ServerTlsContext::AddCertificate(const ServingCertificate& certific
   SSL_CTX_set_min_proto_version(
       context, options.min_version == TlsVersion::k13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   if (!options.cipher_suites.empty()) TRY(SetCiphers(context, options.cipher_suites));
+  if (!options.curves.empty()) TRY(SetCurves(context, options.curves));
   TRY(UseKeyPair(context, certificate.certificate_pem, certificate.key_pem));
   for (const auto& name : certificate.names) entry.names.push_back(base::ToLower(name));
   if (entry.names.empty()) {

@@ -41,6 +41,8 @@ struct ServerTlsOptions {
   TlsVersion min_version = TlsVersion::k12;
   std::vector<std::string> cipher_suites;  // IANA names; empty means the library's defaults
   bool http2 = true;                       // offer h2 by ALPN
+  // IANA numbers of the groups that keys are exchanged in, in any order; empty means the library's defaults.
+  std::vector<int> curves;
 };
 
 class ServerTls {

@@ -33,6 +33,13 @@ base::Status AddSniCertificate(Options& options, std::string_view value) {
   return base::OkStatus();
 }
 
+base::Status AddCurves(Options& options, std::string_view value) {
+  for (const std::string_view number : base::Split(value, ',')) {
+    options.tls_curve_preferences.push_back(static_cast<int>(TRY(golang::ParseInt(number, 0, 32))));
+  }
+  return base::OkStatus();
+}
+
 base::Status SetStore(Options& options, std::string_view value) {
   if (value != "sqlite" && value != "memory") {
     return base::BadRequest("must be sqlite or memory");

@@ -17,6 +17,8 @@ base::Status SetIssuer(Options& options, std::string_view value);
 base::Status SetAdmissionControl(Options& options, std::string_view value);
 // --tls-sni-cert-key.
 base::Status AddSniCertificate(Options& options, std::string_view value);
+// --tls-curve-preferences.
+base::Status AddCurves(Options& options, std::string_view value);
 // --store: sqlite or memory.
 base::Status SetStore(Options& options, std::string_view value);
 // --feature-gates: [kube:]Name=true,Other=false.

@@ -302,7 +302,7 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::external_hostname>, ""},
     {"feature-gates", kPairs, "", "Feature gates to set: Name=true,Other=false", &SetFeatureGates,
      ""},
-    {"goaway-chance", kText, "0", "", nullptr, kOneServer},
+    {"goaway-chance", kText, "0", "", &SetRate<&Options::goaway_chance>, kOneServer},
     {"http2-max-streams-per-connection", kNumber, "250", "Streams of one HTTP/2 connection",
      &SetInt<&Options::http2_max_streams_per_connection>, ""},
     {"ir-data-source", kText, "influxdb", "History of usage that InitialResources reads: influxdb",
@@ -451,6 +451,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"service-account-max-token-expiration", kTime, "0s",
      "Maximum lifetime of a service account token",
      &SetDuration<&Options::service_account_max_token_expiration>, ""},
+    {"service-account-signing-endpoint", kText, "",
+     "Socket of an external signer of tokens, which is not supported: refused",
+     &SetText<&Options::service_account_signing_endpoint>, ""},
     {"service-account-signing-key-file", kText, "",
      "Key that service account tokens are signed with",
      &SetText<&Options::service_account_signing_key_file>, ""},
@@ -479,6 +482,10 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::tls_cert_file>, ""},
     {"tls-cipher-suites", kMany, "", "Cipher suites of TLS 1.2, by their IANA names",
      &AddToList<&Options::tls_cipher_suites>, ""},
+    {"tls-curve-preferences", kMany, "",
+     "Numbers of the curves that keys are exchanged in: 23 (P-256), 24 (P-384), 25 (P-521), 29 "
+     "(X25519)",
+     &AddCurves, ""},
     {"tls-min-version", kText, "VersionTLS12",
      "VersionTLS12 or VersionTLS13; VersionTLS10 and VersionTLS11 mean VersionTLS12",
      &SetText<&Options::tls_min_version>, ""},
@@ -528,7 +535,7 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
   if (!options.etcd_servers.empty()) options.store = "etcd";
   for (const flags::Flag<Options>& flag : kFlags) {
     if (!line.given.contains(flag.name)) continue;
-    if (flag.set == nullptr) {
+    if (!flag.note.empty()) {
       options.notes.push_back(
           base::StrCat("--", flag.name, " is accepted and has no effect: ", flag.note));
     }

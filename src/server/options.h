@@ -54,8 +54,10 @@ struct Options {
   std::vector<std::string> tls_sni_cert_keys;
   std::string tls_min_version = "VersionTLS12";
   std::vector<std::string> tls_cipher_suites;
+  std::vector<int> tls_curve_preferences;  // CurveID values of Go's crypto/tls
   int http2_max_streams_per_connection = 250;
   bool disable_http2_serving = false;
+  double goaway_chance = 0;
   std::chrono::nanoseconds shutdown_delay{0};
 
   // Where things are kept.
@@ -114,6 +116,7 @@ struct Options {
   std::vector<std::string> service_account_issuers;
   std::vector<std::string> service_account_key_files;
   std::string service_account_signing_key_file;
+  std::string service_account_signing_endpoint;
   std::vector<std::string> api_audiences;
   bool service_account_lookup = true;
   bool bootstrap_tokens = false;

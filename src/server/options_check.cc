@@ -207,6 +207,20 @@ void CheckAudit(const Options& options, std::vector<std::string>& problems) {
   }
 }
 
+// An external signer of tokens (ExternalJWTSigner).
+void CheckSigner(const Options& options, std::vector<std::string>& problems) {
+  if (options.service_account_signing_endpoint.empty()) return;
+  if (!options.service_account_signing_key_file.empty() ||
+      !options.service_account_key_files.empty()) {
+    problems.emplace_back(
+        "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with "
+        "`--service-account-signing-endpoint` (They are mutually exclusive)");
+  }
+  problems.emplace_back(
+      "--service-account-signing-endpoint is not supported: tokens are signed with "
+      "--service-account-signing-key-file");
+}
+
 void CheckFiles(const Options& options, std::vector<std::string>& problems) {
   const auto readable = [&](std::string_view flag, const std::string& path) {
     if (path.empty() || access(path.c_str(), R_OK) == 0) return;
@@ -263,6 +277,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   CheckEndpoints(options, problems);
+  CheckSigner(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
   if (!release.ok()) {
     problems.emplace_back(release.status().message());
@@ -284,6 +299,9 @@ std::vector<std::string> CheckOptions(const Options& options) {
   CheckFlowControl(options, problems);
   if (options.request_timeout.count() < 0) {
     problems.push_back("--request-timeout can not be negative value");
+  }
+  if (options.goaway_chance < 0 || options.goaway_chance > 0.02) {
+    problems.emplace_back("--goaway-chance can not be less than 0 or greater than 0.02");
   }
   if (const auto version = ParseTlsVersion(options.tls_min_version); !version.ok()) {
     problems.push_back(version.status().message());

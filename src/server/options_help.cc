@@ -11,14 +11,14 @@ namespace {
 // The flags below a heading of --help. A name that ends with a dash stands for all that begin so.
 struct Group {
   std::string_view heading;
-  std::string_view flags[22];
+  std::string_view flags[23];
 };
 
 constexpr Group kGroups[] = {
     {"Secure serving",
      {"bind-address", "secure-port", "tls-cert-file", "tls-private-key-file", "tls-sni-cert-key",
-      "tls-min-version", "tls-cipher-suites", "cert-dir", "disable-http2-serving",
-      "http2-max-streams-per-connection"}},
+      "tls-min-version", "tls-cipher-suites", "tls-curve-preferences", "cert-dir",
+      "disable-http2-serving", "http2-max-streams-per-connection"}},
     {"Data",
      {"data-dir", "store", "skip-damaged-objects", "encryption-provider-config",
       "encryption-provider-config-automatic-reload", "event-ttl"}},
@@ -51,6 +51,7 @@ constexpr Group kGroups[] = {
       "service-account-key-file",
       "service-account-lookup",
       "service-account-max-token-expiration",
+      "service-account-signing-endpoint",
       "service-account-signing-key-file",
       "token-auth-file"}},
     {"Authorization",

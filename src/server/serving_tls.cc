@@ -2,6 +2,9 @@
 
 #include "server/serving_tls.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "pki/certificates.h"
@@ -36,6 +39,25 @@ base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name) {
   return base::ConfigError(base::StrCat("unknown tls version ", base::GoQuote(name)));
 }
 
+base::Status CheckCurves(const std::vector<int>& curves) {
+  constexpr int kOfGo[] = {23, 24, 25, 29, 4587, 4588, 4589};
+  for (auto curve = curves.begin(); curve != curves.end(); ++curve) {
+    const std::string number = std::to_string(*curve);
+    if (*curve <= 0 || *curve > 0xffff) {
+      return base::ConfigError(
+          base::StrCat("curve preference ", number, " is out of range (must be 1-65535)"));
+    }
+    if (std::find(curves.begin(), curve, *curve) != curve) {
+      return base::ConfigError(base::StrCat("duplicate curve preference ", number));
+    }
+    if (std::find(std::begin(kOfGo), std::end(kOfGo), *curve) == std::end(kOfGo)) {
+      return base::ConfigError(
+          base::StrCat("curve preference ", number, " is not supported by the current Go version"));
+    }
+  }
+  return base::OkStatus();
+}
+
 base::Result<ServingTls> MakeServingTls(const Options& options, const Credentials& credentials) {
   ServingTls tls;
   net::ServerTlsOptions& settings = tls.settings;
@@ -45,6 +67,8 @@ base::Result<ServingTls> MakeServingTls(const Options& options, const Credential
   settings.client_ca_pem = credentials.client_ca_pem;
   settings.min_version = TRY(ParseTlsVersion(options.tls_min_version));
   settings.cipher_suites = options.tls_cipher_suites;
+  TRY(CheckCurves(options.tls_curve_preferences));
+  settings.curves = options.tls_curve_preferences;
   settings.http2 = !options.disable_http2_serving;
   tls.files.certificate = options.tls_cert_file;
   tls.files.key = options.tls_private_key_file;

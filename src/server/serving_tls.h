@@ -30,6 +30,9 @@ struct NamedCertificate {
 };
 base::Result<NamedCertificate> ParseNamedCertificate(std::string_view value);
 
+// What is wrong with --tls-curve-preferences. The error is kube-apiserver's.
+base::Status CheckCurves(const std::vector<int>& curves);
+
 // --tls-min-version; the error is kube-apiserver's.
 base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name);
 

@@ -20,6 +20,17 @@ from story import expect, fail, run, serving, until
 WRONG = [
     (["--tls-min-version=VersionTLS9"], 'unknown tls version "VersionTLS9"'),
     (["--tls-cipher-suites=TLS_WITH_LOVE"], "Cipher suite TLS_WITH_LOVE not supported or doesn't exist"),
+    (["--tls-curve-preferences=23, 24"], 'invalid argument "23, 24" for "--tls-curve-preferences" flag: '
+                                         'strconv.ParseInt: parsing " 24": invalid syntax'),
+    (["--tls-curve-preferences=23", "--tls-curve-preferences=0x17"], "duplicate curve preference 23"),
+    (["--tls-curve-preferences=70000"], "curve preference 70000 is out of range (must be 1-65535)"),
+    (["--tls-curve-preferences=9999"], "curve preference 9999 is not supported by the current Go version"),
+    (["--tls-curve-preferences=4588"], "OpenSSL knows no curve of the preferences: 23, 24, 25 and 29 it does"),
+    (["--goaway-chance=0.5"], "--goaway-chance can not be less than 0 or greater than 0.02"),
+    (["--service-account-signing-endpoint=@a", "--service-account-key-file=/dev/null"],
+     "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with "
+     "`--service-account-signing-endpoint` (They are mutually exclusive)"),
+    (["--service-account-signing-endpoint=@a"], "--service-account-signing-endpoint is not supported"),
     (["--tls-sni-cert-key=a.crt"], 'invalid argument "a.crt" for "--tls-sni-cert-key" flag: '
                                    "expected comma separated certificate and key file paths"),
     (["--tls-sni-cert-key=a.crt,a.key:"], "empty names list is not allowed"),
@@ -115,6 +126,22 @@ def newest_only(program, _):
         handshake(server.port)
 
 
+def curves(program, _):
+    with serving(program, "--tls-curve-preferences=24,4588") as server:
+        handshake(server.port, None, lambda context: context.set_ecdh_curve("secp384r1"))
+        refuses(server.port, lambda context: context.set_ecdh_curve("prime256v1"))
+
+
+def protocols(program, _):
+    for flags, wanted in (([], "h2"), (["--disable-http2-serving"], "http/1.1")):
+        with serving(program, *flags) as server:
+            context = ssl.create_default_context(cafile=server.folder / "pki/ca.crt")
+            context.set_alpn_protocols(["h2", "http/1.1"])
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
+                with context.wrap_socket(plain, server_hostname="localhost") as connection:
+                    expect(f"the protocol with {flags}", connection.selected_alpn_protocol(), wanted)
+
+
 def front_proxies(program, pki):
     pki.authority("proxies")
     pki.issue("proxies", "proxy", "proxy", "extendedKeyUsage=clientAuth\n")
@@ -172,4 +199,4 @@ def shutdown_delay(program, _):
 
 
 if __name__ == "__main__":
-    run("serving", __doc__, [wrong_flags, certificates, newest_only, front_proxies, client_authorities, shutdown_delay], Pki)
+    run("serving", __doc__, [wrong_flags, certificates, newest_only, curves, protocols, front_proxies, client_authorities, shutdown_delay], Pki)
