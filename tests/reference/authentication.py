@@ -35,7 +35,7 @@ KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "use
 def keys_in(folder):
     """"unknown" is none of the issuer's."""
     return {name: Key(folder, name, kind) for name, kind in
-            (("rsa", "RSA"), ("P-256", "P-256"), ("P-384", "P-384"), ("P-521", "P-521"), ("unknown", "RSA"))}
+            (("rsa", "RSA"), ("rsa-1024", "RSA"), ("rsa-1016", "RSA"), ("P-256", "P-256"), ("P-384", "P-384"), ("P-521", "P-521"), ("unknown", "RSA"))}
 
 
 def comparable(text, issuer_url):

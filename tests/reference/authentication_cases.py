@@ -119,6 +119,14 @@ def claims_of(url, number, changes, now):
     return {name: value for name, value in claims.items() if value is not None or name == "none"}
 
 
+# Signatures of another length.
+LENGTHS = {"with a zero before": lambda text: b"\0" + text, "with a zero behind": lambda text: text + b"\0",
+           "without its end": lambda text: text[:-1], "twice": lambda text: text + text}
+# Go counts seconds from the year 1, which the largest numbers are too large for.
+YEAR_ONE = 62135596800
+ENDS = (2**63 - 1, 2**63 - YEAR_ONE, 2**63 - 1 - YEAR_ONE, 2**63, 1e18, 9.3e18, 1e300, -1, -2**63, -YEAR_ONE, -YEAR_ONE - 1, 253402300800)
+
+
 def tokens(url, keys, now):
     """(name, token) of every case: those of the issuers, then what is wrong with the tokens themselves."""
     for number, (name, (_, cases)) in enumerate(ISSUERS.items()):
@@ -145,6 +153,15 @@ def tokens(url, keys, now):
     yield "issuer with a slash", token(keys["rsa"], {**plain, "iss": plain["iss"] + "/"})
     yield "no signature", f"{head}.{payload}."
     yield "changed signature", f"{head}.{payload}.{base64url(b'x' * 256)}"
+    for key, algorithm in (("rsa", "RS256"), ("rsa", "PS256"), ("P-256", "ES256")):
+        for name, change in LENGTHS.items():
+            signed, _, signature = token(keys[key], plain, algorithm).rpartition(".")
+            yield f"{algorithm}, signature {name}", f"{signed}.{base64url(change(base64.urlsafe_b64decode(signature + '==')))}"
+    for name in ("rsa-1024", "rsa-1016"):
+        yield f"key {name}", token(keys[name], plain)
+    for end in ENDS:
+        yield f"exp {end}", token(keys["rsa"], {**plain, "exp": end})
+        yield f"nbf {end}", token(keys["rsa"], {**plain, "nbf": end})
     yield "two parts", f"{head}.{payload}"
     yield "four parts", f"{good}.x"
     yield "ill payload", f"{head}.{base64url(b'{')}.{signature}"

@@ -23,12 +23,12 @@ def openssl(*arguments, data=None):
 
 
 class Key:
-    """A private key; `kind` is RSA or the name of a curve."""
+    """A private key; `kind` is RSA or the name of a curve. "rsa-1024" has that many bits."""
 
     def __init__(self, folder, kid, kind="RSA"):
         self.kid, self.kind, self.path = kid, kind, pathlib.Path(folder) / f"{kid}.pem"
         if kind == "RSA":
-            openssl("genrsa", "-out", self.path, 2048)
+            openssl("genrsa", "-out", self.path, kid.partition("-")[2] or 2048)
         else:
             openssl("ecparam", "-name", CURVES[kind][0], "-genkey", "-noout", "-out", self.path)
 

@@ -101,7 +101,7 @@ std::int64_t AsGoTime(std::int64_t seconds) {
 base::Result<std::int64_t> ReadTime(const json::Document& claims, std::string_view name) {
   const json::Value* value = claims.root().Find(name);
   if (value == nullptr) return golang::FromCivil(1, 1, 1, 0, 0, 0);
-  if (value->is_int()) return AsGoTime(value->AsInt());
+  if (value->is_int()) return value->AsInt();
   double seconds = value->AsDouble();
   if (value->is_null()) return Refuse("strconv.ParseFloat: parsing \"\": invalid syntax");
   if (value->is_string()) {
@@ -117,11 +117,15 @@ base::Result<std::int64_t> ReadTime(const json::Document& claims, std::string_vi
     return WrongField(*value, name, "json.Number");
   }
   constexpr double kMost = 0x1p63;
-  return AsGoTime(std::abs(seconds) < kMost ? static_cast<std::int64_t>(seconds)
-                                            : std::numeric_limits<std::int64_t>::min());
+  return std::abs(seconds) < kMost ? static_cast<std::int64_t>(seconds)
+                                   : std::numeric_limits<std::int64_t>::min();
 }
 
-std::string TimeText(std::int64_t seconds) { return golang::TimeText({seconds, 0}); }
+// What goes round is written as the last second.
+std::string TimeText(std::int64_t seconds) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  return golang::TimeText({seconds == Limits::min() ? Limits::max() : seconds, 0});
+}
 
 // The claims of one token on their way to a user.
 class Mapper {
@@ -393,11 +397,12 @@ class IssuerTokens {
     const auto since = clock_.Now().time_since_epoch();
     const std::int64_t now = std::chrono::floor<std::chrono::seconds>(since).count();
     const bool is_whole = std::chrono::seconds(now) == since;
-    if (expires_at < now || (expires_at == now && !is_whole)) {
+    const std::int64_t end = AsGoTime(expires_at);
+    if (end < now || (end == now && !is_whole)) {
       return Refuse(
           base::StrCat("oidc: token is expired (Token Expiry: ", TimeText(expires_at), ")"));
     }
-    if (not_before && now + kLeeway < *not_before) {
+    if (not_before && now + kLeeway < AsGoTime(*not_before)) {
       return Refuse(base::StrCat("oidc: current time ", TimeText(now),
                                  " before the nbf (not before) time: ", TimeText(*not_before)));
     }
