@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes what is published of a release, from builds with the presets release and release-arm64.
+"""Makes what is published of a release, from builds with the presets profiled and release-arm64.
 
-    tools/make_release.py --build build/release [--build build/release-arm64] --output dist [archive] [deb] [image]
+    tools/make_release.py [--build build/profiled] [--build build/release-arm64] --output dist [archive] [deb] [image]
 
 archive  portcullis-<version>-linux-<architecture>.tar.gz of each build: the static program, manual pages,
          completion, licences; may be unpacked anywhere
 deb      the Debian package of each build (cpack), for the Debian that it was built on
 image    an OCI image of the static programs, for all architectures that were built (tools/make_image.py)
 
-SHA256SUMS is written beside them. Without names all of them are made.
+tools/make_profiled.py makes the first of these builds. SHA256SUMS is written beside them. Without names all of them are made.
 """
 
 import argparse
@@ -67,14 +67,14 @@ def image(builds, output, version):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", action="append", help="may be repeated; default: build/release")
+    parser.add_argument("--build", action="append", help="may be repeated; default: build/profiled")
     parser.add_argument("--output", type=pathlib.Path, default="dist")
     parser.add_argument("kinds", nargs="*", metavar="archive|deb|image")
     args = parser.parse_args()
     if unknown := set(args.kinds) - set(KINDS):
         parser.error(f"unknown: {', '.join(sorted(unknown))} (allowed: {', '.join(KINDS)})")
     kinds = args.kinds or KINDS
-    builds = [Build(folder) for folder in args.build or [ROOT / "build/release"]]
+    builds = [Build(folder) for folder in args.build or [ROOT / "build/profiled"]]
     args.output.mkdir(parents=True, exist_ok=True)
     targets = ["portcullis"] + (["portcullis-static"] if {"archive", "image"} & set(kinds) else [])
     for build in builds:
