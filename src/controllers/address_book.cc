@@ -23,10 +23,11 @@ constexpr store::Collection kServices{"", "services"};
 
 json::Value IpAddress(json::Arena& arena, std::string_view address, std::string_view ns,
                       std::string_view service) {
-  const json::Value labels = json::ObjectBuilder(arena)
-                                 .Set("ipaddress.kubernetes.io/ip-family", "IPv4")
-                                 .Set(kManagedBy, kAllocator)
-                                 .Build();
+  const json::Value labels =
+      json::ObjectBuilder(arena)
+          .Set("ipaddress.kubernetes.io/ip-family", registry::FamilyOf(address))
+          .Set(kManagedBy, kAllocator)
+          .Build();
   const json::Value parent = json::ObjectBuilder(arena)
                                  .Set("group", "")
                                  .Set("resource", "services")
@@ -104,7 +105,7 @@ class AddressRepair final : public Controller {
     const auto object = json::Parse(arena, service->bytes(), {.borrow_text = true});
     if (!object.ok()) return std::nullopt;
     for (const json::Value& item : (*object)["spec"]["clusterIPs"].elements()) {
-      const std::string_view address = item.AsString();
+      const std::string address = registry::CanonicalAddress(item.AsString());
       if (!context_.network->CheckAddress(address).ok() || IsEntered(address)) continue;
       const base::Status made =
           ApiBook(context_.client).Enter(address, owner->first, owner->second);
@@ -150,8 +151,8 @@ base::Status ReleaseAddresses(const engine::World& world, base::Duration grace) 
   for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
-      const std::string_view address = item.AsString();
-      if (world.services->CheckAddress(address).ok()) held.emplace(address);
+      std::string address = registry::CanonicalAddress(item.AsString());
+      if (world.services->CheckAddress(address).ok()) held.insert(std::move(address));
     }
   }
   for (const store::ObjectPtr& object : world.store->List(kAddresses)) {
@@ -170,7 +171,7 @@ base::Status RepairAddresses(const engine::World& world) {
   for (const store::ObjectPtr& service : world.store->List({"", "services"})) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
-      const std::string_view address = item.AsString();
+      const std::string address = registry::CanonicalAddress(item.AsString());
       // What is outside the range was refused when the Service was adopted.
       if (!world.services->CheckAddress(address).ok()) continue;
       if (world.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr)

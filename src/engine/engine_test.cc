@@ -23,6 +23,9 @@
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
 #include "json/reader.h"
+#include "json/writer.h"
+#include "registry/services/service_network.h"
+#include "store/memory/memory_store.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -102,6 +105,27 @@ TEST(Engine, MakesTheServiceKubernetesAsAClientWould) {
   EXPECT_FALSE(fields.Has("f:ipFamilies"));
   EXPECT_EQ(service["spec"]["clusterIPs"].size(), 1U);
   EXPECT_EQ(service["spec"]["ports"][0]["targetPort"].AsInt(), 7443);
+}
+
+// The ServiceCIDR of a cluster gets the second family of a server that has both. Other networks of a server
+// leave it as it is.
+TEST(Engine, TheServiceCidrGetsASecondFamily) {
+  const auto store = store::OpenMemory();
+  const auto after_start_with = [&](std::string_view ranges) {
+    EngineOptions options;
+    options.store = store.get();
+    options.services = registry::ServiceNetwork::Create(ranges, "30000-32767").value();
+    const auto engine = Engine::Create(std::move(options));
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    EXPECT_TRUE(MakeBootObjects((*engine)->world(), {.writers = 1}).ok());
+    const auto stored = store->Get({"networking.k8s.io", "servicecidrs", "", "kubernetes"});
+    EXPECT_EQ(stored->document()["status"]["conditions"].size(), 1U);
+    return json::ToString(stored->document()["spec"]["cidrs"]);
+  };
+  EXPECT_EQ(after_start_with("10.0.0.0/24"), R"(["10.0.0.0/24"])");
+  EXPECT_EQ(after_start_with("10.1.0.0/24,fd00:1::/112"), R"(["10.0.0.0/24"])");
+  EXPECT_EQ(after_start_with("10.0.0.0/24,fd00:1::/112"), R"(["10.0.0.0/24","fd00:1::/112"])");
+  EXPECT_EQ(after_start_with("10.0.0.0/24"), R"(["10.0.0.0/24","fd00:1::/112"])");
 }
 
 std::size_t Entries(const char* folder) {

@@ -95,8 +95,7 @@ base::Result<api::catalog::RuntimeConfig> ReadRuntimeConfig(const Options& optio
 // What extension API servers are told about authentication.
 base::Result<engine::BootFacts> BootFactsOf(const Options& options,
                                             const Credentials& credentials) {
-  engine::BootFacts facts{.service_cluster_ip_range = options.service_cluster_ip_range,
-                          .server_port = options.secure_port};
+  engine::BootFacts facts{.server_port = options.secure_port};
   facts.authentication.emplace_back("client-ca-file", credentials.client_ca_pem);
   if (options.requestheader_client_ca_file.empty()) return facts;
   json::Arena arena;

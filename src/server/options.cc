@@ -458,7 +458,9 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Key that service account tokens are signed with",
      &SetText<&Options::service_account_signing_key_file>, ""},
     {"service-cluster-ip-range", kText, "10.0.0.0/24",
-     "Addresses of Services; if given, webhooks are called at them",
+     "Addresses of Services, one network or two of different families; if given, webhooks are "
+     "called "
+     "at them",
      &SetText<&Options::service_cluster_ip_range>, ""},
     {"service-node-port-range", kText, "30000-32767", "Node ports of Services",
      &SetText<&Options::service_node_port_range>, ""},

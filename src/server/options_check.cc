@@ -17,6 +17,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "registry/services/address_range.h"
 #include "release/release.h"
 #include "server/advertised_address.h"
 #include "server/options.h"
@@ -102,13 +103,13 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
   }
 }
 
-// The endpoint of the Service kubernetes is of the family of the Service's address, which is IPv4.
-void CheckEndpoints(const Options& options, std::vector<std::string>& problems) {
+// The endpoint of the Service kubernetes is of the family of the Service's address.
+void CheckEndpoints(const Options& options, const golang::IpPrefix& range,
+                    std::vector<std::string>& problems) {
   if (options.etcd_servers.empty() || options.endpoint_reconciler_type == "none") return;
   const std::string address = AdvertisedAddress(options);
-  if (address.find(':') == std::string::npos) return;
-  problems.push_back(base::StrCat("service IP family ",
-                                  base::GoQuote(options.service_cluster_ip_range),
+  if (address.empty() || registry::FamilyOf(address) == registry::FamilyOf(range.address)) return;
+  problems.push_back(base::StrCat("service IP family ", base::GoQuote(range.ToString()),
                                   " must match public address family ", base::GoQuote(address)));
 }
 
@@ -247,6 +248,8 @@ void CheckFiles(const Options& options, std::vector<std::string>& problems) {
 }  // namespace
 
 std::vector<std::string> CheckOptions(const Options& options) {
+  const auto ranges = registry::ParseServiceRanges(options.service_cluster_ip_range);
+  if (!ranges.ok()) return {ranges.status().message()};  // it is parsed before anything is checked
   std::vector<std::string> problems;
   CheckFiles(options, problems);
   CheckOverrides(options, problems);
@@ -276,14 +279,18 @@ std::vector<std::string> CheckOptions(const Options& options) {
   CheckAuthentication(options, problems);
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
-  CheckEndpoints(options, problems);
   CheckSigner(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
   if (!release.ok()) {
     problems.emplace_back(release.status().message());
   } else {
     for (std::string& problem : release->Problems()) problems.push_back(std::move(problem));
+    for (std::string& problem :
+         registry::CheckServiceRanges(options.service_cluster_ip_range, *ranges, *release)) {
+      problems.push_back(std::move(problem));
+    }
   }
+  CheckEndpoints(options, ranges->front(), problems);
   if (options.max_requests_inflight < 0) {
     problems.push_back("--max-requests-inflight can not be negative value");
   }

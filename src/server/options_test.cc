@@ -218,6 +218,19 @@ TEST(Options, TheEndpointReconcilerIsLeaseOrNone) {
   EXPECT_EQ(problems.front(),
             "service IP family \"10.0.0.0/24\" must match public address family \"fd00::1\"");
   EXPECT_EQ(CheckOptions(*Parse({flags[1]})).size(), 0U) << "without etcd it has no effect";
+  EXPECT_EQ(Problems({flags[0], flags[1], "--service-cluster-ip-range=fd00:1::5/112"}), Texts{});
+  EXPECT_EQ(Problems({flags[0], "--advertise-address=192.0.2.1",
+                      "--service-cluster-ip-range=fd00:1::5/112,10.0.0.0/24"}),
+            (Texts{"service IP family \"fd00:1::/112\" must match public address family "
+                   "\"192.0.2.1\""}));
+}
+
+TEST(Options, ServiceRangesAreParsedBeforeAnythingIsChecked) {
+  EXPECT_EQ(Problems({"--service-cluster-ip-range=10.0.0.0/24,x", "--store=sqlite", "--data-dir="}),
+            (Texts{"service-cluster-ip-range[1] is not an ip net"}));
+  EXPECT_EQ(Problems({"--service-cluster-ip-range=10.0.0.0/11", "--kubernetes-version=1.33"}),
+            (Texts{"specified --service-cluster-ip-range is too large; for 32-bit addresses, the "
+                   "mask must be >= 12"}));
 }
 
 TEST(Options, TheLogHasTwoForms) {

@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
 #include "engine/codec/stored_values.h"
+#include "registry/services/address_range.h"
 #include "server/encryption/encryption_file.h"
 #include "server/etcd_flags.h"
 #include "server/etcd_metrics.h"
@@ -196,7 +197,8 @@ base::Status Storage::OpenEtcd(const Options& options, const store::Options& cho
   etcd.event_ttl = std::chrono::floor<std::chrono::seconds>(options.event_ttl);
   etcd.lease_reuse_seconds = options.lease_reuse_duration_seconds;
   etcd.compaction_interval = options.etcd_compaction_interval;
-  const auto values = TRY(engine::StoredValues::Make());
+  const auto ranges = TRY(registry::ParseServiceRanges(options.service_cluster_ip_range));
+  const auto values = TRY(engine::StoredValues::Make(registry::FamilyOf(ranges.front().address)));
   etcd.decoder = [values](const store::Key& key, std::string_view value, bool& converted) {
     return values->Read(key, value, converted);
   };

@@ -99,6 +99,26 @@ TEST(OwnObjects, AddressesComeAndGoWithTheirServices) {
   EXPECT_EQ(server.Get(Path(kAddresses, address)).status, 404);
 }
 
+TEST(OwnObjects, AddressesAreOfTheFamiliesOfTheCluster) {
+  TestServer server([](server::Options& options) {
+    options.service_cluster_ip_range = "fd00:1::/112,10.0.0.0/24";
+  });
+  EXPECT_EQ(server.Get(Path(kServices, "kubernetes"))["spec"]["clusterIP"].AsString(), "fd00:1::1");
+  const Answer made =
+      server.Post(kServices, Service("a", R"(,"ipFamilyPolicy":"PreferDualStack")"));
+  ASSERT_EQ(made.status, 201) << made.body;
+  ASSERT_EQ(made["spec"]["clusterIPs"].size(), 2U) << made.body;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string address(made["spec"]["clusterIPs"][i].AsString());
+    const Answer entry = server.Get(Path(kAddresses, address));
+    EXPECT_EQ(entry["metadata"]["labels"]["ipaddress.kubernetes.io/ip-family"].AsString(),
+              i == 0 ? "IPv6" : "IPv4");
+    EXPECT_EQ(entry["spec"]["parentRef"]["name"].AsString(), "a");
+  }
+  server.Delete(Path(kServices, "a"));
+  EXPECT_EQ(server.Get(kAddresses)["items"].size(), 1U);
+}
+
 TEST(OwnObjects, AddressesOfWhatWasNotMadeGo) {
   TestServer server;
   // The name is taken, which shows only when the object is stored.

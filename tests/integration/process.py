@@ -39,7 +39,7 @@ WRONG = [
     (["--runtime-config=apps/v9=true"], "group version apps/v9 that has not been registered", 2),
     (["--audit-policy-file=/etc/hostname"], "loading audit policy file: ", 2),
     (["--audit-log-path=-", "--audit-log-format=xml"], "invalid audit log format xml", 2),
-    (["--service-cluster-ip-range=abc"], "must be an IPv4 network such as 10.0.0.0/24", 2),
+    (["--service-cluster-ip-range=abc"], r"service-cluster-ip-range\[0\] is not a valid cidr", 2),
     (["--tls-cert-file=/etc/hostname", "--tls-private-key-file=/etc/hostname"], "failed to find any PEM data", 2),
     (["--tls-cert-file=/etc/hostname"], "must be given together", 2),
     (["extra"], 'unknown command "extra"', 2),

@@ -24,7 +24,7 @@ CONTINUE = re.compile(r'(\bcontinue"?: *"?)[^"\s]+')
 TOKEN_VOLUME = re.compile(r"kube-api-access-[a-z0-9]{5}\b")
 CHOSEN = re.compile(r'("(?:nodePort|healthCheckNodePort)":)(3[0-2]\d{3})\b')
 CHOSEN_IN_TABLE = re.compile(r"(?<=:)3[0-2]\d{3}(?=/(?:TCP|UDP|SCTP))")
-ADDRESS = re.compile(r'(?<=")(?:127\.96|10\.96|10\.0)\.\d+\.\d+(?=\\?")')
+ADDRESS = re.compile(r'(?<=")(?:(?:127\.96|10\.96|10\.0)\.\d+\.\d+|fd00:1::[0-9a-f]+)(?=\\?")')
 # What the downstream builds of OpenShift add to the volumes of service account tokens.
 DOWNSTREAM = re.compile(r',\{"configMap":\{"name":"openshift-service-ca\.crt","items":\[\{"key":"service-ca\.crt","path":"service-ca\.crt"\}\]\}\}')
 # Where it was built from the vendored tree, its registries tell their files otherwise.

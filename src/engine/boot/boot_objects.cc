@@ -37,25 +37,43 @@ constexpr std::string_view kObjects[] = {
     R"("description":"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."})",
 };
 
-// The range that clusterIPs come from, as the server makes it known, and once its status. Releases
+constexpr store::Collection kServiceCidrs{"networking.k8s.io", "servicecidrs"};
+
+// As the server itself writes it. It is made with one family, and gets the second one of a server that has
+// both; other networks than those of this server are left as they are.
+base::Status EnsureNetworks(const World& world, const api::catalog::ResourceInfo& resource,
+                            json::Value wanted) {
+  TRY(EnsureObject(world, wanted));
+  const store::ObjectPtr existing =
+      world.store->Get({kServiceCidrs.group, kServiceCidrs.resource, "", "kubernetes"});
+  if (existing == nullptr) return base::OkStatus();
+  const json::Value has = existing->document()["spec"]["cidrs"];
+  const json::Value cidrs = wanted["spec"]["cidrs"];
+  if (has.size() != 1 || cidrs.size() != 2 || !(has[0] == cidrs[0])) return base::OkStatus();
+  json::Arena arena;
+  const json::Value live = TRY(FromStore(arena, existing, resource));
+  return UpdateByServer(world, resource, json::SetPath(arena, live, {"spec", "cidrs"}, cidrs));
+}
+
+// The ranges that clusterIPs come from, as the server makes them known, and once their status. Releases
 // before v1.33 have no such kind.
-base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json::Arena& arena) {
-  if (world.catalog->Get()->Find("networking.k8s.io", "v1", "servicecidrs") == nullptr) {
-    return base::OkStatus();
-  }
+base::Status EnsureServiceRanges(const World& world, json::Arena& arena) {
+  const auto catalog = world.catalog->Get();
+  const api::catalog::ResourceInfo* resource =
+      catalog->Find(kServiceCidrs.group, "v1", kServiceCidrs.resource);
+  if (resource == nullptr) return base::OkStatus();
   json::ArrayBuilder ranges(arena);
-  for (std::string_view range : base::Split(facts.service_cluster_ip_range, ',')) {
-    ranges.Add(range);
-  }
+  for (const std::string& range : world.services->ranges()) ranges.Add(range);
+  const json::Value cidrs = ranges.Build();
   json::Value object =
       json::MakeObject(arena, {{"apiVersion", json::Value::StringView("networking.k8s.io/v1")},
                                {"kind", json::Value::StringView("ServiceCIDR")}});
   object = json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "kubernetes"));
-  object = json::SetPath(arena, object, {"spec", "cidrs"}, ranges.Build());
-  TRY(EnsureObject(world, object));
+  TRY(EnsureNetworks(world, *resource, json::SetPath(arena, object, {"spec", "cidrs"}, cidrs)));
   const store::ObjectPtr existing =
-      world.store->Get({"networking.k8s.io", "servicecidrs", "", "kubernetes"});
-  if (existing == nullptr || !existing->document()["status"]["conditions"].empty()) {
+      world.store->Get({kServiceCidrs.group, kServiceCidrs.resource, "", "kubernetes"});
+  if (existing == nullptr || !existing->document()["status"]["conditions"].empty() ||
+      !(existing->document()["spec"]["cidrs"] == cidrs)) {
     return base::OkStatus();
   }
   json::ArrayBuilder conditions(arena);
@@ -65,7 +83,6 @@ base::Status EnsureServiceRange(const World& world, const BootFacts& facts, json
                      .Set("lastTransitionTime", base::FormatTime(world.clock->Now()))
                      .Set("message", "Kubernetes default Service CIDR is ready")
                      .Build());
-  object = json::RemovePath(arena, object, {"spec"});
   object = json::SetPath(arena, object, {"status", "conditions"}, conditions.Build());
   return ApplyByServer(world, object, "status", kServiceCidrController);
 }
@@ -205,7 +222,7 @@ base::Status MakeBootObjects(const World& world, const BootFacts& facts) {
   }
   jobs.emplace_back([&] {
     json::Arena own;
-    return EnsureServiceRange(world, facts, own);
+    return EnsureServiceRanges(world, own);
   });
   jobs.emplace_back([&] { return EnsureAuthenticationFacts(world, facts); });
   jobs.emplace_back([&] { return EnsureTokenTracking(world); });

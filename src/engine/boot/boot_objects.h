@@ -22,8 +22,7 @@ struct BootFacts {
   // How many objects are written at a time: a store on disk commits them together. With 1 they are
   // written on the caller's thread.
   std::size_t writers = 16;
-  bool roles = true;  // false: the roles and bindings of RBAC are left to MakeBootRoles()
-  std::string service_cluster_ip_range = "10.0.0.0/24";
+  bool roles = true;    // false: the roles and bindings of RBAC are left to MakeBootRoles()
   int server_port = 0;  // where the server listens; 0: not known yet
   // Data of the ConfigMap extension-apiserver-authentication: the authority behind client
   // certificates and how requests of proxies are authenticated.

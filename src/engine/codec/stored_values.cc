@@ -40,10 +40,10 @@ json::Value Families(json::Arena& arena, json::Value addresses) {
 }
 
 // Services older than fields that each one has now: clusterIPs and the families of dual stack are
-// filled in. Behaviour: defaultOnReadService of kube-apiserver (registry/core/service/storage), in a
-// cluster whose first family is IPv4. The internalTrafficPolicy of an ExternalName is hidden instead
-// (hidden_fields.h).
-json::Value WithNewerFields(json::Arena& arena, json::Value service) {
+// filled in. Behaviour: defaultOnReadService of kube-apiserver (registry/core/service/storage). The
+// internalTrafficPolicy of an ExternalName is hidden instead (hidden_fields.h).
+json::Value WithNewerFields(json::Arena& arena, json::Value service,
+                            std::string_view first_family) {
   json::Value spec = service["spec"];
   const auto set = [&](std::string_view name, json::Value value) {
     spec = json::With(arena, spec, name, value);
@@ -57,10 +57,11 @@ json::Value WithNewerFields(json::Arena& arena, json::Value service) {
     // Its endpoints are made by hand, in whatever family.
     const bool may_be_both = is_headless && spec["selector"].empty();
     json::Value families = Families(arena, spec["clusterIPs"]);
-    if (is_headless) families = json::MakeArray(arena, {json::Value::StringView("IPv4")});
+    if (is_headless) families = json::MakeArray(arena, {json::String(arena, first_family)});
     if (may_be_both) {
+      const std::string_view second = first_family == "IPv4" ? "IPv6" : "IPv4";
       families = json::MakeArray(
-          arena, {json::Value::StringView("IPv4"), json::Value::StringView("IPv6")});
+          arena, {json::String(arena, first_family), json::Value::StringView(second)});
     }
     if (!families.empty()) {
       set("ipFamilies", families);
@@ -73,8 +74,9 @@ json::Value WithNewerFields(json::Arena& arena, json::Value service) {
 
 }  // namespace
 
-base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make() {
-  std::shared_ptr<StoredValues> made(new StoredValues());
+base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make(
+    std::string_view first_family) {
+  std::shared_ptr<StoredValues> made(new StoredValues(first_family));
   // Kinds that this server does not serve may have been stored by another one.
   made->catalog_ = TRY(api::catalog::Catalog::BuiltIn({{"api/all", true}}));
   made->defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
@@ -110,7 +112,8 @@ base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::stri
   }
   object = TRY(ToStored(arena, kind, object, *wanted));
   if (IsService(key)) {
-    object = Recanonicalize(*catalog_, arena, *wanted, WithNewerFields(arena, object));
+    object =
+        Recanonicalize(*catalog_, arena, *wanted, WithNewerFields(arena, object, first_family_));
   }
   if (object == stored) return store::FromEtcdValue(value);
   converted = true;

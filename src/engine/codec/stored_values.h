@@ -24,7 +24,9 @@ namespace portcullis::engine {
 // Immutable after construction.
 class StoredValues {
  public:
-  static base::Result<std::shared_ptr<const StoredValues>> Make();
+  // `first_family`: of the cluster (registry::ServiceNetwork::families()).
+  static base::Result<std::shared_ptr<const StoredValues>> Make(
+      std::string_view first_family = "IPv4");
 
   // The object as this server stores it: JSON in the storage version, with all defaults. Custom
   // resources are taken as they are: their definition converts them when they are read. `converted`
@@ -34,12 +36,13 @@ class StoredValues {
                                     bool& converted) const;
 
  private:
-  StoredValues() = default;
+  explicit StoredValues(std::string_view first_family) : first_family_(first_family) {}
   json::Value Canonical(json::Arena& arena, const api::GroupVersionKind& kind,
                         json::Value object) const;
   base::Result<json::Value> ToStored(json::Arena& arena, const api::GroupVersionKind& from,
                                      json::Value object, const api::GroupVersionKind& to) const;
 
+  const std::string first_family_;
   std::shared_ptr<const api::catalog::Catalog> catalog_;
   std::shared_ptr<const api::schema::Defaulter> defaulter_;
   // As what is stored what lies under "group/resource".

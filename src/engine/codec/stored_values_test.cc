@@ -16,7 +16,10 @@ class StoredValuesTest : public ::testing::Test {
  protected:
   // What the value becomes, or the error.
   std::string Read(const store::Key& key, std::string_view value) {
-    const auto object = values_->Read(key, value, converted_);
+    return ReadWith(*values_, key, value);
+  }
+  std::string ReadWith(const StoredValues& values, const store::Key& key, std::string_view value) {
+    const auto object = values.Read(key, value, converted_);
     return object.ok() ? object->bytes : object.status().message();
   }
   const std::shared_ptr<const StoredValues> values_ = *StoredValues::Make();
@@ -81,6 +84,15 @@ TEST_F(StoredValuesTest, FillsInWhatServicesHadNotBefore120) {
             R"({"clusterIP":"None","clusterIPs":["None"],"type":"ClusterIP",)"
             R"("sessionAffinity":"None","ipFamilies":["IPv4","IPv6"],)"
             R"("ipFamilyPolicy":"RequireDualStack","internalTrafficPolicy":"Cluster"})");
+}
+
+TEST_F(StoredValuesTest, GivesHeadlessServicesTheFirstFamilyOfTheCluster) {
+  const auto values = *StoredValues::Make("IPv6");
+  const std::string read =
+      ReadWith(*values, {"", "services", "n", "a"},
+             R"({"kind":"Service","apiVersion":"v1","metadata":{"name":"a"},"spec":)"
+             R"({"clusterIP":"None","type":"ClusterIP"},"status":{"loadBalancer":{}}})");
+  EXPECT_NE(read.find(R"("ipFamilies":["IPv6","IPv4"])"), read.npos) << read;
 }
 
 // What answers do not show of it (hidden_fields.h).

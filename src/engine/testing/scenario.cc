@@ -28,6 +28,7 @@
 #include "engine/write/write.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "registry/services/service_network.h"
 #include "store/store.h"
 
 namespace portcullis::engine::testing {
@@ -127,7 +128,7 @@ class Scenario {
   base::Result<std::unique_ptr<Engine>> MakeEngine(json::Value options) {
     CheckNames(options, "options",
                {"featureGates", "runtimeConfig", "disablePlugins", "enablePlugins", "version",
-                "admissionControl", "denied"});
+                "admissionControl", "serviceRanges", "denied"});
     EngineOptions made;
     made.clock = &clock_;
     authorizer_.emplace(options["denied"]);
@@ -147,6 +148,10 @@ class Scenario {
     if (options.Has("runtimeConfig")) {
       made.runtime_config =
           TRY(api::catalog::ParseRuntimeConfig(options["runtimeConfig"].AsString()));
+    }
+    if (options.Has("serviceRanges")) {
+      made.services =
+          TRY(registry::ServiceNetwork::Create(options["serviceRanges"].AsString(), "30000-32767"));
     }
     if (options.Has("version")) made.kubernetes_version = options["version"].AsString();
     return Engine::Create(std::move(made));

@@ -8,6 +8,7 @@
 //   options: {featureGates: {SomeGate: true}, runtimeConfig: api/all=true,
 //             disablePlugins: [ServiceAccount], enablePlugins: [], version: "1.36",
 //             admissionControl: [...],        # --admission-control
+//             serviceRanges: "fd00:1::/112",  # --service-cluster-ip-range
 //             denied: {alice: [initialize]}}  # verbs that users may not use; the others may all
 //   given: []                          # objects that exist, created in this order by the admin
 //   steps:

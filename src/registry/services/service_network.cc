@@ -12,48 +12,25 @@
 namespace portcullis::registry {
 namespace {
 
-std::uint32_t NumberOf(const golang::IpAddress& address) {
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | address.bytes[i];
-  return number;
-}
+constexpr std::string_view kNotReady = "allocator not ready";
 
-bool ParseAddress(std::string_view text, std::uint32_t& number) {
+// An IPv4 address inside IPv6 is one of IPv4.
+std::optional<golang::IpAddress> ParseAddress(std::string_view text) {
   const auto address = golang::ParseIpSloppy(text);
-  if (!address || address->is_v6) return false;
-  number = NumberOf(*address);
-  return true;
-}
-
-// How many of a range of `size` at its beginning are kept for what users choose, and given out last
-// (Kubernetes docs: Service ClusterIP allocation, avoiding collisions of node ports).
-std::uint32_t StaticBand(std::uint32_t size, std::uint32_t share, std::uint32_t most) {
-  constexpr std::uint32_t kLeast = 16;
-  return size <= kLeast ? 0 : std::clamp(size / share, kLeast, most);
+  return address ? std::optional(address->Unmap()) : std::nullopt;
 }
 
 }  // namespace
 
-std::string ServiceNetwork::Text(std::uint32_t address) {
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    if (!text.empty()) text += '.';
-    text += std::to_string((address >> shift) & 255U);
-  }
-  return text;
-}
-
-base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string_view range,
+base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string_view ranges,
                                                                      std::string_view ports) {
   std::unique_ptr<ServiceNetwork> network(new ServiceNetwork);
-  network->range_ = std::string(range);
-  const auto cidr = golang::ParsePrefixSloppy(range);
-  if (!cidr || cidr->address.is_v6 || cidr->length < 8 || cidr->length > 30) {
-    return base::ConfigError(base::StrCat("--service-cluster-ip-range: invalid value \"", range,
-                                          "\": must be an IPv4 network such as 10.0.0.0/24"));
+  network->networks_ = TRY(ParseServiceRanges(ranges));
+  for (const golang::IpPrefix& prefix : network->networks_) {
+    network->texts_.push_back(prefix.ToString());
+    network->families_.push_back(FamilyOf(prefix.address));
   }
-  network->size_ = 1U << (32 - static_cast<unsigned>(cidr->length));
-  network->network_ = NumberOf(cidr->address) & ~(network->size_ - 1);
+  network->SetRanges(network->networks_);
   const auto cut = base::Cut(ports, "-");
   const auto first = cut ? base::ParseInt(cut->first) : std::nullopt;
   const auto last = cut ? base::ParseInt(cut->second) : std::nullopt;
@@ -66,48 +43,63 @@ base::Result<std::unique_ptr<ServiceNetwork>> ServiceNetwork::Create(std::string
   return network;
 }
 
-std::optional<std::uint32_t> ServiceNetwork::Reserve() {
-  base::MutexLock lock(mutex_);
-  const std::uint32_t first = network_ + 1 + StaticBand(size_, 16, 256);
-  const std::uint32_t last = network_ + size_ - 2;
-  for (std::uint32_t tried = 0; tried <= last - (network_ + 1); ++tried) {
-    if (next_address_ < first || next_address_ > last) next_address_ = first;
-    const std::uint32_t candidate = next_address_++;
-    if (addresses_.insert(candidate).second) return candidate;
-  }
-  for (std::uint32_t candidate = network_ + 1; candidate < first; ++candidate) {
-    if (addresses_.insert(candidate).second) return candidate;
+bool ServiceNetwork::HasFamily(std::string_view family) const {
+  return std::find(families_.begin(), families_.end(), family) != families_.end();
+}
+
+std::optional<std::string> ServiceNetwork::Reserve(std::string_view family) {
+  const base::MutexLock lock(mutex_);
+  for (Pool& pool : pools_) {
+    if (pool.range.family() != family) continue;
+    if (auto address = ReserveIn(pool)) return address;
   }
   return std::nullopt;
 }
 
-base::Status ServiceNetwork::Enter(std::uint32_t address, const Owner& owner) {
+std::optional<std::string> ServiceNetwork::ReserveIn(Pool& pool) {
+  const std::uint64_t first = pool.range.first_dynamic();
+  const std::uint64_t last = pool.range.last();
+  const auto take = [&](std::uint64_t distance)
+                        PC_REQUIRES(mutex_) { return addresses_.insert(pool.range.At(distance)); };
+  for (std::uint64_t tried = first; tried <= last; ++tried) {
+    if (pool.next < first || pool.next > last) pool.next = first;
+    if (const auto [at, is_new] = take(pool.next++); is_new) return *at;
+  }
+  for (std::uint64_t distance = 1; distance < first && distance <= last; ++distance) {
+    if (const auto [at, is_new] = take(distance); is_new) return *at;
+  }
+  return std::nullopt;
+}
+
+base::Status ServiceNetwork::Enter(std::string_view address, const Owner& owner) {
   // An owner without a name is refused there, before the Service is.
   if (book_ == nullptr || owner.ns.empty()) return base::OkStatus();
-  return book_->Enter(Text(address), owner.ns, owner.name);
+  return book_->Enter(address, owner.ns, owner.name);
 }
 
-void ServiceNetwork::Free(std::uint32_t address) {
-  base::MutexLock lock(mutex_);
-  addresses_.erase(address);
+void ServiceNetwork::Free(std::string_view address) {
+  const base::MutexLock lock(mutex_);
+  const auto found = addresses_.find(address);
+  if (found != addresses_.end()) addresses_.erase(found);
 }
 
-base::Result<std::string> ServiceNetwork::TakeAnyAddress(const Owner& owner) {
+base::Result<std::string> ServiceNetwork::TakeAnyAddress(std::string_view family,
+                                                         const Owner& owner) {
   // Addresses that somebody has entered by hand are passed over.
-  std::vector<std::uint32_t> foreign;
+  std::vector<std::string> foreign;
   base::Result<std::string> result = base::Status(base::Reason::kUnknown, "range is full");
-  while (const auto address = Reserve()) {
+  while (auto address = Reserve(family)) {
     const base::Status entered = Enter(*address, owner);
     if (entered.ok()) {
-      result = Text(*address);
+      result = *std::move(address);
       break;
     }
-    foreign.push_back(*address);
+    foreign.push_back(*std::move(address));
     if (entered.reason() == base::Reason::kAlreadyExists) continue;
     result = entered;
     break;
   }
-  for (std::uint32_t address : foreign) Free(address);
+  for (const std::string& address : foreign) Free(address);
   return result;
 }
 
@@ -115,7 +107,7 @@ std::optional<int> ServiceNetwork::ReservePort() {
   base::MutexLock lock(mutex_);
   const int size = last_port_ - first_port_ + 1;
   const int first =
-      first_port_ + static_cast<int>(StaticBand(static_cast<std::uint32_t>(size), 32, 128));
+      first_port_ + static_cast<int>(StaticBand(static_cast<std::uint64_t>(size), 32, 128));
   for (int tried = first; tried <= last_port_; ++tried) {
     if (next_port_ < first || next_port_ > last_port_) next_port_ = first;
     const int candidate = next_port_++;
@@ -144,11 +136,24 @@ base::Result<int> ServiceNetwork::TakeAnyPort() {
   }
 }
 
+void ServiceNetwork::SetRanges(const std::vector<golang::IpPrefix>& networks) {
+  const base::MutexLock lock(mutex_);
+  std::vector<Pool> pools;
+  for (const golang::IpPrefix& network : networks) {
+    if (!AddressRange::Serves(network)) continue;
+    const auto known = std::find_if(pools_.begin(), pools_.end(), [&](const Pool& pool) {
+      return pool.range.network() == network;
+    });
+    pools.push_back(known == pools_.end() ? Pool{AddressRange(network)} : *known);
+  }
+  pools_ = std::move(pools);
+}
+
 void ServiceNetwork::NoteAddress(std::string_view address, bool is_taken) {
-  const auto number = Usable(address);
-  if (!number) return;
-  base::MutexLock lock(mutex_);
-  is_taken ? void(addresses_.insert(*number)) : void(addresses_.erase(*number));
+  std::string canonical = CanonicalAddress(address);
+  if (!is_taken) return Free(canonical);
+  const base::MutexLock lock(mutex_);
+  addresses_.insert(std::move(canonical));
 }
 
 void ServiceNetwork::NotePort(int port, bool is_taken) {
@@ -156,18 +161,35 @@ void ServiceNetwork::NotePort(int port, bool is_taken) {
   is_taken ? void(ports_.insert(port)) : void(ports_.erase(port));
 }
 
-std::optional<std::uint32_t> ServiceNetwork::Usable(std::string_view address) const {
-  std::uint32_t number = 0;
-  if (!ParseAddress(address, number)) return std::nullopt;
-  if (number <= network_ || number >= network_ + size_ - 1) return std::nullopt;
-  return number;
+std::optional<std::string> ServiceNetwork::Usable(std::string_view address) const {
+  const auto parsed = ParseAddress(address);
+  if (!parsed) return std::nullopt;
+  const base::MutexLock lock(mutex_);
+  for (const Pool& pool : pools_) {
+    if (pool.range.Has(*parsed)) return parsed->ToString();
+  }
+  return std::nullopt;
 }
 
 base::Status ServiceNetwork::CheckAddress(std::string_view address) const {
   if (Usable(address)) return base::OkStatus();
-  return base::Invalid(base::StrCat("the provided IP (", address,
-                                    ") is not in the valid range. The range of valid IPs is ",
-                                    range_));
+  const auto parsed = ParseAddress(address);
+  const base::MutexLock lock(mutex_);
+  for (const Pool& pool : pools_) {
+    if (!parsed || pool.range.family() != FamilyOf(*parsed)) continue;
+    return base::Invalid(base::StrCat("the provided IP (", parsed->ToString(),
+                                      ") is not in the valid range. The range of valid IPs is ",
+                                      pool.range.network().ToString()));
+  }
+  return base::Invalid(std::string(kNotReady));
+}
+
+base::Result<std::string> ServiceNetwork::DryRunAddress(std::string_view family) const {
+  const base::MutexLock lock(mutex_);
+  for (const Pool& pool : pools_) {
+    if (pool.range.family() == family) return pool.range.At(0);
+  }
+  return base::Invalid(std::string(kNotReady));
 }
 
 base::Status ServiceNetwork::CheckPort(int port) const {
@@ -177,16 +199,16 @@ base::Status ServiceNetwork::CheckPort(int port) const {
 }
 
 base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
-  const auto number = Usable(address);
-  if (!number) return base::Invalid("the provided network does not match the current range");
+  const auto usable = Usable(address);
+  if (!usable) return base::Invalid("the provided network does not match the current range");
   base::Status taken = base::Invalid("provided IP is already allocated");
   {
-    base::MutexLock lock(mutex_);
-    if (!addresses_.insert(*number).second) return taken;
+    const base::MutexLock lock(mutex_);
+    if (!addresses_.insert(*usable).second) return taken;
   }
-  base::Status entered = Enter(*number, owner);
+  base::Status entered = Enter(*usable, owner);
   if (entered.ok()) return entered;
-  Free(*number);
+  Free(*usable);
   return entered.reason() == base::Reason::kAlreadyExists ? taken : entered;
 }
 
@@ -211,10 +233,9 @@ base::Status ServiceNetwork::TakePort(int port) {
 }
 
 void ServiceNetwork::ReleaseAddress(std::string_view address) {
-  std::uint32_t number = 0;
-  if (!ParseAddress(address, number)) return;
-  if (book_ != nullptr) book_->Strike(Text(number));
-  Free(number);
+  const std::string canonical = CanonicalAddress(address);
+  if (book_ != nullptr) book_->Strike(canonical);
+  Free(canonical);
 }
 
 void ServiceNetwork::ReleasePort(int port) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// ServiceNetwork hands out cluster IPs (of --service-cluster-ip-range) and node ports (of
-// --service-node-port-range) so that no two Services have the same. What is in use is learnt from
+// ServiceNetwork hands out cluster IPs (of --service-cluster-ip-range: one family of addresses or both)
+// and node ports (of --service-node-port-range) so that no two Services have the same. What is in use is learnt from
 // the store at start and then followed by Take and Release. Thread-safe.
 #pragma once
 
@@ -11,9 +11,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "registry/services/address_range.h"
 
 namespace portcullis::registry {
 
@@ -43,14 +45,27 @@ class ServiceNetwork {
     std::string_view name;
   };
 
-  // `range` is an IPv4 CIDR, `ports` "from-to". Errors name the flag's value.
-  static base::Result<std::unique_ptr<ServiceNetwork>> Create(std::string_view range,
+  // `ranges` and `ports` as in the flags, "10.0.0.0/24,fd00:1::/112" and "from-to". Errors: kube-apiserver's
+  // about `ranges`, else one that names the flag's value.
+  static base::Result<std::unique_ptr<ServiceNetwork>> Create(std::string_view ranges,
                                                               std::string_view ports);
+
+  // The families that Services can have here, the one they have by default first.
+  const std::vector<std::string_view>& families() const { return families_; }
+  bool HasFamily(std::string_view family) const;
+  // The networks of the flag, as they are written in canonical form.
+  const std::vector<std::string>& ranges() const { return texts_; }
+  // The first address of the first range: that of the Service "kubernetes".
+  std::string first_address() const { return AddressRange(networks_.front()).At(1); }
 
   // What is taken for an owner is entered there. Before the first Take; `book` outlives it.
   void set_book(AddressBook* book) { book_ = book; }
   // Ports that are taken are entered there. After the ports of stored Services have been taken.
   void set_port_book(PortBook* book) { port_book_ = book; }
+  // The networks that addresses are given out of from now on, in this order, instead of those of the flag:
+  // ServiceCIDRs say them. What has been taken stays so.
+  void SetRanges(const std::vector<golang::IpPrefix>& networks) PC_EXCLUDES(mutex_);
+  const std::vector<golang::IpPrefix>& networks_of_flag() const { return networks_; }
   // What other servers take and give back, as the store tells it.
   void NoteAddress(std::string_view address, bool is_taken);
   void NotePort(int port, bool is_taken);
@@ -58,8 +73,8 @@ class ServiceNetwork {
   // these.
   bool MayWait() const { return book_ != nullptr; }
 
-  // A free address or port, taken from now on. Fails if none is left ("range is full").
-  base::Result<std::string> TakeAnyAddress(const Owner& owner);
+  // A free address of a family, or port, taken from now on. Fails if none is left ("range is full").
+  base::Result<std::string> TakeAnyAddress(std::string_view family, const Owner& owner);
   base::Result<int> TakeAnyPort();
   // Takes a given one; without an owner it is not entered into the book. Errors: Go's texts
   // ("provided IP is already allocated", "the provided network does not match the current range",
@@ -76,35 +91,37 @@ class ServiceNetwork {
   base::Status CheckAddress(std::string_view address) const;
   base::Status CheckPort(int port) const;
   // The address that Kubernetes shows on a dry run, which no Service can have.
-  std::string dry_run_address() const { return Text(network_); }
-
-  // The first address of the range: the Service "kubernetes".
-  std::string first_address() const { return Text(network_ + 1); }
-  const std::string& range() const { return range_; }
+  base::Result<std::string> DryRunAddress(std::string_view family) const;
 
  private:
-  ServiceNetwork() = default;
-  static std::string Text(std::uint32_t address);
+  // A range and where the next search begins.
+  struct Pool {
+    AddressRange range;
+    std::uint64_t next = 0;
+  };
 
-  // The address if it is one that a Service can have.
-  std::optional<std::uint32_t> Usable(std::string_view address) const;
-  std::optional<std::uint32_t> Reserve();
-  base::Status Enter(std::uint32_t address, const Owner& owner);
-  void Free(std::uint32_t address);
+  ServiceNetwork() = default;
+
+  // The address in canonical form if it is one that a Service can have.
+  std::optional<std::string> Usable(std::string_view address) const PC_EXCLUDES(mutex_);
+  std::optional<std::string> Reserve(std::string_view family) PC_EXCLUDES(mutex_);
+  std::optional<std::string> ReserveIn(Pool& pool) PC_REQUIRES(mutex_);
+  base::Status Enter(std::string_view address, const Owner& owner);
+  void Free(std::string_view address) PC_EXCLUDES(mutex_);
   std::optional<int> ReservePort();
 
   AddressBook* book_ = nullptr;
-  PortBook* port_book_ = nullptr;  // null: no other server hands out ports
-  std::string range_;
-  std::uint32_t network_ = 0;
-  std::uint32_t size_ = 0;  // addresses in the range
+  PortBook* port_book_ = nullptr;           // null: no other server hands out ports
+  std::vector<golang::IpPrefix> networks_;  // of the flag
+  std::vector<std::string> texts_;
+  std::vector<std::string_view> families_;
   int first_port_ = 0;
   int last_port_ = 0;
 
   mutable base::Mutex mutex_;
-  std::set<std::uint32_t> addresses_ PC_GUARDED_BY(mutex_);
+  std::vector<Pool> pools_ PC_GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> addresses_ PC_GUARDED_BY(mutex_);  // in canonical form
   std::set<int> ports_ PC_GUARDED_BY(mutex_);
-  std::uint32_t next_address_ PC_GUARDED_BY(mutex_) = 0;
   int next_port_ PC_GUARDED_BY(mutex_) = 0;
 };
 

@@ -22,5 +22,55 @@ TEST(ServiceNetworkTest, KeepsNoNodePortsOfSmallRanges) {
   EXPECT_EQ(network->TakeAnyPort().value(), 30000);
 }
 
+constexpr std::string_view kPorts = "30000-32767";
+
+TEST(ServiceNetworkTest, GivesOutAddressesOfBothFamilies) {
+  const auto network = ServiceNetwork::Create("fd00:1::/112,10.0.0.0/24", kPorts).value();
+  EXPECT_EQ(network->families(), (std::vector<std::string_view>{"IPv6", "IPv4"}));
+  EXPECT_EQ(network->ranges(), (std::vector<std::string>{"fd00:1::/112", "10.0.0.0/24"}));
+  EXPECT_EQ(network->first_address(), "fd00:1::1");
+  EXPECT_EQ(network->TakeAnyAddress("IPv6", {}).value(), "fd00:1::101");
+  EXPECT_EQ(network->TakeAnyAddress("IPv4", {}).value(), "10.0.0.17");
+  EXPECT_EQ(network->TakeAnyAddress("IPv6", {}).value(), "fd00:1::102");
+  EXPECT_EQ(network->DryRunAddress("IPv6").value(), "fd00:1::");
+  EXPECT_EQ(network->DryRunAddress("IPv4").value(), "10.0.0.0");
+}
+
+TEST(ServiceNetworkTest, KnowsAnAddressInAnyForm) {
+  const auto network = ServiceNetwork::Create("10.0.0.0/24,fd00:1::/112", kPorts).value();
+  ASSERT_TRUE(network->TakeAddress("fd00:1:0:0::0007").ok());
+  EXPECT_EQ(network->TakeAddress("FD00:1::7").message(), "provided IP is already allocated");
+  network->ReleaseAddress("fd00:1::7");
+  EXPECT_TRUE(network->TakeAddress("fd00:1::7").ok());
+  ASSERT_TRUE(network->TakeAddress("::ffff:10.0.0.7").ok());
+  EXPECT_EQ(network->TakeAddress("10.0.0.7").message(), "provided IP is already allocated");
+  EXPECT_EQ(network->TakeAddress("fd00:2::7").message(),
+            "the provided network does not match the current range");
+  EXPECT_EQ(network->CheckAddress("fd00:2:0::7").message(),
+            "the provided IP (fd00:2::7) is not in the valid range. The range of valid IPs is "
+            "fd00:1::/112");
+}
+
+TEST(ServiceNetworkTest, GivesOutTheWholeRange) {
+  const auto network = ServiceNetwork::Create("10.0.0.0/27", kPorts).value();
+  for (int i = 17; i <= 30; ++i) {
+    EXPECT_EQ(network->TakeAnyAddress("IPv4", {}).value(), "10.0.0." + std::to_string(i));
+  }
+  for (int i = 1; i <= 16; ++i) {
+    EXPECT_EQ(network->TakeAnyAddress("IPv4", {}).value(), "10.0.0." + std::to_string(i));
+  }
+  EXPECT_EQ(network->TakeAnyAddress("IPv4", {}).status().message(), "range is full");
+  EXPECT_EQ(network->TakeAnyAddress("IPv6", {}).status().message(), "range is full");
+}
+
+// kube-apiserver has no allocator for them.
+TEST(ServiceNetworkTest, HasNoAddressesOfNetworksThatAreTooLarge) {
+  const auto network = ServiceNetwork::Create("fd00::/63", kPorts).value();
+  EXPECT_EQ(network->TakeAnyAddress("IPv6", {}).status().message(), "range is full");
+  EXPECT_EQ(network->DryRunAddress("IPv6").status().message(), "allocator not ready");
+  EXPECT_EQ(network->TakeAddress("fd00::1").message(),
+            "the provided network does not match the current range");
+}
+
 }  // namespace
 }  // namespace portcullis::registry

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "json/edit.h"
 #include "registry/default_strategy.h"
 #include "registry/kind_table.h"
+#include "registry/services/service_families.h"
 #include "registry/services/service_network.h"
 #include "registry/services/service_validation.h"
 #include "registry/validation/addresses.h"
@@ -59,17 +61,6 @@ std::set<int> NodePorts(json::Value service) {
   return ports;
 }
 
-// Likewise of addresses.
-std::vector<std::string_view> Addresses(json::Value service) {
-  std::vector<std::string_view> addresses;
-  const json::Value given = service["spec"]["clusterIPs"];
-  if (TypeOf(service) == "ExternalName" || given[0].AsString() == kNone) return addresses;
-  for (const json::Value& address : given.elements()) {
-    if (!address.AsString().empty()) addresses.push_back(address.AsString());
-  }
-  return addresses;
-}
-
 class Services final : public DefaultStrategy {
  public:
   using DefaultStrategy::DefaultStrategy;
@@ -89,7 +80,7 @@ class Services final : public DefaultStrategy {
     object = DefaultStrategy::PrepareForCreate(ctx, object);
     // An update of the status that makes a Service gives it neither families nor addresses.
     if (!ctx.subresource.empty()) return object;
-    return InitFamilies(ctx, PairAddresses(ctx, object, {}), {});
+    return InitFamilies(ctx, PairAddresses(ctx, object, {}), {}).service;
   }
 
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
@@ -97,17 +88,15 @@ class Services final : public DefaultStrategy {
     if (ctx.subresource == "status") return OnlyStatus(ctx.arena, object, old);
     object = DefaultStrategy::PrepareForUpdate(ctx, object, old);
     object = PairAddresses(ctx, KeepAllocated(ctx, object, old), old);
-    object = DropSecondFamily(ctx, DropOfOldType(ctx, object, old), old);
-    return InitFamilies(ctx, object, old);
+    return InitFamilies(ctx, DropOfOldType(ctx, object, old), old).service;
   }
 
   base::Result<json::Value> Allocate(const Context& ctx, json::Value object,
                                      json::Value old) const override {
     if (ctx.services == nullptr || !ctx.subresource.empty()) return object;
-    api::FieldErrors errors;
-    CheckServiceAddresses(ctx, object, ReducesFamilies(ctx.sent, old), errors);
+    const api::FieldErrors errors = InitFamilies(ctx, object, old).errors;
     if (!errors.empty()) return api::InvalidStatus(ctx.kind.group_kind(), ctx.name, errors);
-    object = TRY(AllocateAddress(ctx, object, old));
+    object = TRY(AllocateAddresses(ctx, object, old));
     PortsOfOneWrite taking(ctx);
     auto with_ports = AllocatePorts(ctx, object, old, taking);
     if (with_ports.ok()) return with_ports;
@@ -126,22 +115,23 @@ class Services final : public DefaultStrategy {
   }
 
  private:
-  // The addresses of `service` that `other`, its state on the other side of an update, may lack. The
-  // first one stays, unless one of both is an ExternalName; validation refuses another.
-  static std::vector<std::string_view> ChangedAddresses(json::Value service, json::Value other) {
-    std::vector<std::string_view> addresses = Addresses(service);
-    if (other.is_null() || TypeOf(other) == "ExternalName" || addresses.empty()) return addresses;
-    if (other["spec"]["clusterIPs"][0].AsString() == kNone) return {};
-    addresses.erase(addresses.begin());
-    return addresses;
+  // From which one on a change from `before` to `after` takes the addresses of `after`: all those of a new
+  // Service or of one that was an ExternalName, the second one of a Service that gets a second family.
+  // Another change of addresses is refused. With both exchanged: which ones it gives back.
+  static std::optional<std::size_t> FirstTaken(json::Value after, json::Value before) {
+    if (TypeOf(after) == "ExternalName" || IsHeadless(after["spec"])) return std::nullopt;
+    if (before.is_null() || TypeOf(before) == "ExternalName") return 0;
+    if (IsHeadless(before["spec"])) return std::nullopt;
+    const bool is_second =
+        after["spec"]["ipFamilies"].size() == 2 && before["spec"]["ipFamilies"].size() == 1;
+    return is_second ? std::optional<std::size_t>(1) : std::nullopt;
   }
 
   static void ReleaseAddresses(const Context& ctx, json::Value gone, json::Value kept) {
-    const auto addresses = Addresses(kept);
-    for (std::string_view address : ChangedAddresses(gone, kept)) {
-      if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
-        ctx.services->ReleaseAddress(address);
-      }
+    const auto first = FirstTaken(gone, kept);
+    const json::Value addresses = gone["spec"]["clusterIPs"];
+    for (std::size_t i = first.value_or(addresses.size()); i < addresses.size(); ++i) {
+      ctx.services->ReleaseAddress(addresses[i].AsString());
     }
   }
 
@@ -160,52 +150,6 @@ class Services final : public DefaultStrategy {
     if (one.empty() && !before.empty() && same_list) {
       return json::RemovePath(ctx.arena, object, {"spec", "clusterIPs"});
     }
-    return object;
-  }
-
-  // An update to SingleStack that leaves the lists as they were keeps their first elements.
-  static json::Value DropSecondFamily(const Context& ctx, json::Value object, json::Value old) {
-    const json::Value spec = object["spec"];
-    if (TypeOf(object) == "ExternalName" || spec["ipFamilyPolicy"].AsString() != "SingleStack") {
-      return object;
-    }
-    for (std::string_view name : {"clusterIPs", "ipFamilies"}) {
-      const json::Value list = spec[name];
-      if (list.size() < 2 || !(list == old["spec"][name])) continue;
-      object = json::SetPath(ctx.arena, object, {"spec", name},
-                             json::MakeArray(ctx.arena, {list[std::size_t{0}]}));
-    }
-    return object;
-  }
-
-  // Families and policy that the client left to the server. This network knows IPv4 alone; what
-  // asks for more is left for validation to refuse.
-  static json::Value InitFamilies(const Context& ctx, json::Value object, json::Value old) {
-    const json::Value spec = object["spec"];
-    if (TypeOf(object) == "ExternalName") return object;
-    const bool free_form = spec["clusterIP"].AsString() == kNone && spec["selector"].empty();
-    const auto set = [&](std::string_view name, json::Value value) {
-      object = json::SetPath(ctx.arena, object, {"spec", name}, value);
-    };
-    if (!spec.Has("ipFamilyPolicy")) {
-      set("ipFamilyPolicy",
-          json::Value::StringView(free_form ? "RequireDualStack" : "SingleStack"));
-    }
-    json::ArrayBuilder families(ctx.arena);
-    for (const json::Value& family : spec["ipFamilies"].elements()) families.Add(family);
-    const json::Value addresses = spec["clusterIPs"];
-    const bool is_v6 = IsIpv6(addresses[std::size_t{0}].AsString());
-    if (spec["ipFamilies"].empty()) {
-      if (is_v6 && addresses[std::size_t{0}].AsString() != kNone) return object;
-      families.Add(json::Value::StringView("IPv4"));
-    }
-    const std::string_view policy = object["spec"]["ipFamilyPolicy"].AsString();
-    const bool adds = free_form && spec["ipFamilies"].size() < 2 && policy != "SingleStack";
-    if (adds && !ReducesFamilies(ctx.sent, old)) {
-      const bool first_is_v6 = spec["ipFamilies"][std::size_t{0}].AsString() == "IPv6";
-      families.Add(json::Value::StringView(first_is_v6 ? "IPv4" : "IPv6"));
-    }
-    set("ipFamilies", families.Build());
     return object;
   }
 
@@ -228,15 +172,6 @@ class Services final : public DefaultStrategy {
     }
     if (object["spec"]["clusterIPs"].empty() && old["spec"].Has("clusterIPs")) {
       object = json::SetPath(ctx.arena, object, {"spec", "clusterIPs"}, old["spec"]["clusterIPs"]);
-    }
-    // Families are those of the addresses: other ones have others, a headless Service has none.
-    const bool same_families = object["spec"]["clusterIP"].AsString() != kNone &&
-                               object["spec"]["clusterIPs"] == old["spec"]["clusterIPs"];
-    for (std::string_view name : {"ipFamilies", "ipFamilyPolicy"}) {
-      if (object["spec"].Has(name) || (name == "ipFamilies" && !same_families)) continue;
-      if (const json::Value* value = old["spec"].Find(name)) {
-        object = json::SetPath(ctx.arena, object, {"spec", name}, *value);
-      }
     }
     if (ChecksHealth(object) && ChecksHealth(old) && !object["spec"].Has("healthCheckNodePort")) {
       if (const json::Value* port = old["spec"].Find("healthCheckNodePort")) {
@@ -324,49 +259,60 @@ class Services final : public DefaultStrategy {
     return base::InternalError(base::StrCat("failed to allocate a ", what, ": ", why.message()));
   }
 
-  // A range that is full is the server's fault; that its IPAddress cannot be made, the Service's.
+  // A range that is full is the server's fault; any other reason why there is no address, the Service's.
   static base::Status NoAddress(const Context& ctx, const ServiceNetwork::Owner& owner,
+                                std::string_view wanted, json::Value addresses,
                                 const base::Status& why) {
-    if (why.reason() == base::Reason::kUnknown) {
+    if (wanted.empty() && why.reason() == base::Reason::kUnknown) {
       return Failed(base::StrCat("serviceIP for Service ", base::GoQuote(owner.name)), why);
     }
-    const json::Value none = json::MakeArray(ctx.arena, {json::Value::StringView("")});
-    return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), none,
-                  base::StrCat("failed to allocate IP: ", why.message()));
+    return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), addresses,
+                  base::StrCat("failed to allocate IP", wanted.empty() ? "" : " ", wanted, ": ",
+                               why.message()));
   }
 
-  static base::Result<json::Value> AllocateAddress(const Context& ctx, json::Value object,
-                                                   json::Value old) {
-    if (TypeOf(object) == "ExternalName") return object;
-    const json::Value wanted = object["spec"]["clusterIPs"];
-    if (wanted[0].AsString() == kNone) return object;
+  // An address of the family; `wanted` if it is not "".
+  static base::Result<std::string> AllocateAddress(const Context& ctx, std::string_view family,
+                                                   std::string_view wanted,
+                                                   const ServiceNetwork::Owner& owner) {
+    ServiceNetwork& network = *ctx.services;
+    if (wanted.empty()) {
+      return ctx.dry_run ? network.DryRunAddress(family) : network.TakeAnyAddress(family, owner);
+    }
+    if (ctx.dry_run || !ctx.release->GateEnabled("MultiCIDRServiceAllocator")) {
+      TRY(network.CheckAddress(wanted));
+    }
+    if (!ctx.dry_run) TRY(network.TakeAddress(wanted, owner));
+    return std::string(wanted);
+  }
+
+  static base::Result<json::Value> AllocateAddresses(const Context& ctx, json::Value object,
+                                                     json::Value old) {
+    const auto first = FirstTaken(object, old);
+    if (!first) return object;
+    const json::Value families = object["spec"]["ipFamilies"];
+    const auto given = object["spec"]["clusterIPs"].elements();
+    std::vector<json::Value> addresses(given.begin(), given.end());
+    addresses.resize(families.size(), json::Value::StringView(""));
+    const json::Value wanted = json::MakeArray(ctx.arena, addresses);
     const json::Value metadata = object["metadata"];
     const ServiceNetwork::Owner owner{metadata["namespace"].AsString(),
                                       metadata["name"].AsString()};
-    const bool has_addresses = !old.is_null() && TypeOf(old) != "ExternalName";
-    if (wanted[0].AsString().empty() && !has_addresses) {
-      std::string address = ctx.services->dry_run_address();
-      if (!ctx.dry_run) {
-        auto taken = ctx.services->TakeAnyAddress(owner);
-        if (!taken.ok()) return NoAddress(ctx, owner, taken.status());
-        address = *std::move(taken);
+    for (std::size_t i = *first; i < addresses.size(); ++i) {
+      const auto address =
+          AllocateAddress(ctx, families[i].AsString(), addresses[i].AsString(), owner);
+      if (!address.ok()) {
+        for (std::size_t taken = *first; taken < i && !ctx.dry_run; ++taken) {
+          ctx.services->ReleaseAddress(addresses[taken].AsString());
+        }
+        return NoAddress(ctx, owner, addresses[i].AsString(), wanted, address.status());
       }
-      const json::Value text = json::String(ctx.arena, address);
-      object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, text);
-      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
-                           json::MakeArray(ctx.arena, {text}));
+      addresses[i] = json::String(ctx.arena, *address);
     }
-    const auto held = Addresses(old);
-    for (std::string_view address : ChangedAddresses(object, old)) {
-      if (std::find(held.begin(), held.end(), address) != held.end()) continue;
-      const base::Status taken = ctx.dry_run ? ctx.services->CheckAddress(address)
-                                             : ctx.services->TakeAddress(address, owner);
-      if (!taken.ok()) {
-        return Refuse(ctx, api::FieldPath("spec", "clusterIPs"), wanted,
-                      base::StrCat("failed to allocate IP ", address, ": ", taken.message()));
-      }
-    }
-    return object;
+    if (addresses.empty()) return object;
+    object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, addresses.front());
+    return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"},
+                         json::MakeArray(ctx.arena, addresses));
   }
 
   // The node ports that one write takes; a dry run takes none and numbers them as Kubernetes does.

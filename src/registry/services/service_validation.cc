@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "golang/strings.h"
+#include "registry/services/service_families.h"
 #include "registry/services/service_validation.h"
 #include "registry/validation/addresses.h"
 
@@ -218,67 +219,6 @@ void CheckLoadBalancer(json::Value spec, const FieldPath& path, FieldErrors& err
   CheckLoadBalancerClass(spec, path, errors);
 }
 
-// Addresses, families and policy by themselves (ValidateServiceClusterIPsRelatedFields).
-void CheckAddressFields(const Context& ctx, json::Value spec, const FieldPath& path,
-                        FieldErrors& errors) {
-  const json::Value addresses = spec["clusterIPs"];
-  const FieldPath addresses_path = path.Child("clusterIPs");
-  const std::string_view first = spec["clusterIP"].AsString();
-  if (!first.empty() && addresses.empty()) {
-    errors.push_back(api::Required(addresses_path, ""));
-  } else if (!first.empty() && addresses[std::size_t{0}].AsString() != first) {
-    errors.push_back(api::Invalid(addresses_path, addresses, "first value must match `clusterIP`"));
-  } else if (first.empty() && !addresses.empty()) {
-    errors.push_back(
-        api::Invalid(addresses_path, addresses, "must be empty when `clusterIP` is not specified"));
-  }
-  const json::Value families = spec["ipFamilies"];
-  std::set<std::string_view> seen;
-  std::size_t index = 0;
-  for (const json::Value& family : families.elements()) {
-    const FieldPath at = path.Child("ipFamilies").Index(index++);
-    CheckOneOf(family, at, {"IPv4", "IPv6"}, errors);
-    if (!seen.insert(family.AsString()).second) {
-      errors.push_back(api::Duplicate(at, family.AsString()));
-    }
-  }
-  if (const json::Value policy = spec["ipFamilyPolicy"]; !policy.is_null()) {
-    CheckOneOf(policy, path.Child("ipFamilyPolicy"),
-               {"PreferDualStack", "RequireDualStack", "SingleStack"}, errors);
-  }
-  const std::size_t before = errors.size();
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const std::string_view address = addresses[i].AsString();
-    if (i == 0 && address == "None") {
-      if (addresses.size() > 1) {
-        errors.push_back(
-            api::Invalid(addresses_path, addresses, "'None' must be the first and only value"));
-      }
-      continue;
-    }
-    CheckIp(ctx, address, addresses_path.Index(i), errors);
-  }
-  const bool invalid = errors.size() != before;
-  if (addresses.size() > 2) {
-    errors.push_back(api::Invalid(addresses_path, addresses, "may only hold up to 2 values"));
-  }
-  if (invalid) return;
-  if (addresses.size() == 2 && IsIpv6(addresses[std::size_t{0}].AsString()) ==
-                                   IsIpv6(addresses[std::size_t{1}].AsString())) {
-    errors.push_back(api::Invalid(addresses_path, addresses,
-                                  "may specify no more than one IP for each IP family"));
-  }
-  for (std::size_t i = 0; i < addresses.size() && i < families.size() && first != "None"; ++i) {
-    const std::string_view family = families[i].AsString();
-    const std::string_view address = addresses[i].AsString();
-    if ((family == "IPv6") == IsIpv6(address)) continue;
-    errors.push_back(
-        api::Invalid(addresses_path.Index(i), address,
-                     base::StrCat("expected an ", family, " value as indicated by `ipFamilies[",
-                                  std::to_string(i), "]`")));
-  }
-}
-
 void CheckLoadBalancerStatus(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value ingress = object["status"]["loadBalancer"]["ingress"];
   const FieldPath path("status", "loadBalancer", "ingress");
@@ -312,49 +252,6 @@ void CheckLoadBalancerStatus(const Context& ctx, json::Value object, FieldErrors
   }
 }
 
-// What a cluster with IPv4 addresses alone can give (allocateCreate, initIPFamilyFields). Each step
-// is taken only if the one before found nothing.
-void CheckFamilies(const Context& ctx, json::Value spec, bool reduces, const FieldPath& path,
-                   FieldErrors& errors) {
-  CheckAddressFields(ctx, spec, path, errors);
-  if (!errors.empty()) return;
-  const json::Value families = spec["ipFamilies"];
-  const json::Value addresses = spec["clusterIPs"];
-  const std::string_view policy = spec["ipFamilyPolicy"].AsString();
-  const FieldPath policy_path = path.Child("ipFamilyPolicy");
-  if (policy == "SingleStack" || policy.empty()) {
-    constexpr std::string_view kMust = "must be 'RequireDualStack' or 'PreferDualStack' when ";
-    const json::Value shown = json::Value::StringView("SingleStack");
-    if (addresses.size() == 2) {
-      errors.push_back(api::Invalid(policy_path, shown,
-                                    base::StrCat(kMust, "multiple cluster IPs are specified")));
-    }
-    if (families.size() == 2) {
-      errors.push_back(api::Invalid(policy_path, shown,
-                                    base::StrCat(kMust, "multiple IP families are specified")));
-    }
-  } else if (reduces) {
-    errors.push_back(api::Invalid(policy_path, policy,
-                                  "must be 'SingleStack' to release the secondary IP family"));
-  }
-  for (std::size_t i = families.size(); i < addresses.size(); ++i) {
-    if (!IsIpv6(addresses[i].AsString())) continue;
-    errors.push_back(api::Invalid(path.Child("clusterIPs").Index(i), addresses,
-                                  "IPv6 is not configured on this cluster"));
-  }
-  const bool headless = spec["clusterIP"].AsString() == "None";
-  if (!errors.empty() || (headless && spec["selector"].empty())) return;
-  if (policy == "RequireDualStack") {
-    errors.push_back(api::Invalid(policy_path, policy,
-                                  "this cluster is not configured for dual-stack services"));
-  }
-  for (std::size_t i = 0; i < families.size(); ++i) {
-    if (families[i].AsString() == "IPv4") continue;
-    errors.push_back(api::Invalid(path.Child("ipFamilies").Index(i), families[i].AsString(),
-                                  "not configured on this cluster"));
-  }
-}
-
 // The annotation has had two names.
 void CheckTopologyMode(json::Value annotations, FieldErrors& errors) {
   constexpr std::string_view kOld = "service.kubernetes.io/topology-aware-hints";
@@ -366,95 +263,22 @@ void CheckTopologyMode(json::Value annotations, FieldErrors& errors) {
                    base::StrCat("must match annotations[", kOld, "] when both are specified")));
 }
 
-bool IsHeadless(json::Value spec) {
-  return spec["clusterIPs"][std::size_t{0}].AsString() == "None";
+// Addresses are allocated first, and nothing else is looked at if that fails. A Service that an update of
+// its status makes gets none.
+bool HasFamilies(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
+  if (!ctx.subresource.empty()) return true;
+  const FieldErrors found = InitFamilies(ctx, object, old).errors;
+  errors.insert(errors.end(), found.begin(), found.end());
+  return found.empty();
 }
 
-// A list of addresses or families may grow and shrink at its end (validateUpgradeDowngrade…).
-struct ServiceList {
-  std::string_view field;
-  std::string_view one;             // what an element is called
-  std::string_view shown;           // the field whose value is told when the length changes
-  bool names_first_always = false;  // errors of any element name the first
-};
-
-void CheckListUpdate(const ServiceList& list, json::Value spec, json::Value before,
-                     const FieldPath& path, FieldErrors& errors) {
-  const json::Value now = spec[list.field];
-  const json::Value was = before[list.field];
-  const FieldPath at = path.Child(list.field);
-  constexpr std::string_view kFixed = "may not change once set";
-  if (now.size() == was.size()) {
-    for (std::size_t i = 0; i < was.size(); ++i) {
-      if (now[i] == was[i]) continue;
-      errors.push_back(api::Invalid(at.Index(list.names_first_always ? 0 : i), now, kFixed));
-    }
-    return;
-  }
-  const std::size_t first = 0;
-  if (now.size() < was.size() && spec["clusterIPs"].empty()) {
-    errors.push_back(
-        api::Invalid(at.Index(0), now, base::StrCat("primary ", list.one, " can not be unset")));
-  }
-  if (!now.empty() && !was.empty() && !(now[first] == was[first])) {
-    errors.push_back(api::Invalid(at.Index(0), spec[list.shown], kFixed));
-  }
-  if (now.size() < was.size() && now.size() == 1 &&
-      spec["ipFamilyPolicy"].AsString() != "SingleStack") {
-    errors.push_back(api::Invalid(
-        path.Child("ipFamilyPolicy"), spec["ipFamilyPolicy"],
-        base::StrCat("must be set to 'SingleStack' when releasing the secondary ", list.one)));
-  }
-}
-
-void CheckFamiliesUpdate(json::Value spec, json::Value before, const FieldPath& path,
-                         FieldErrors& errors) {
-  if (spec["type"].AsString() == "ExternalName" || before["type"].AsString() == "ExternalName") {
-    return;
-  }
-  const bool headless = IsHeadless(spec);
-  const bool was_headless = IsHeadless(before);
-  if (!headless || !was_headless) {
-    CheckListUpdate({"clusterIPs", "clusterIP", "clusterIPs"}, spec, before, path, errors);
-  }
-  if (!headless && !was_headless) {
-    CheckListUpdate({"ipFamilies", "ipFamily", "clusterIPs", true}, spec, before, path, errors);
-  }
-}
-
-}  // namespace
-
-bool ReducesFamilies(json::Value sent, json::Value old) {
-  const std::size_t now = sent["spec"]["ipFamilies"].size();
-  return now > 0 && now < old["spec"]["ipFamilies"].size();
-}
-
-void CheckServiceAddresses(const Context& ctx, json::Value object, bool reduces_families,
-                           FieldErrors& errors) {
-  const json::Value spec = object["spec"];
-  if (spec["type"].AsString() == "ExternalName") return;
-  CheckFamilies(ctx, spec, reduces_families, FieldPath("spec"), errors);
-}
-
-void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors) {
+// `old` is null for a new one.
+void CheckService(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   CheckTopologyMode(object["metadata"]["annotations"], errors);
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
   const bool headless = spec["clusterIP"].AsString() == "None";
-  FieldErrors addresses;
-  // Addresses are allocated first, and nothing else is looked at if that fails. A Service that an update of
-  // its status makes gets none.
-  const bool allocates = ctx.subresource.empty();
-  if (type != "ExternalName" && allocates) {
-    CheckFamilies(ctx, spec, false, path, addresses);
-  } else if (type != "ExternalName") {
-    CheckAddressFields(ctx, spec, path, addresses);
-  }
-  if (allocates && !addresses.empty()) {
-    errors.insert(errors.end(), addresses.begin(), addresses.end());
-    return;
-  }
   if (spec["ports"].empty() && !headless && type != "ExternalName") {
     errors.push_back(api::Required(path.Child("ports"), ""));
   }
@@ -470,7 +294,7 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
   CheckEachPort(spec, path, errors);
   if (!spec["selector"].empty()) CheckLabels(spec["selector"], path.Child("selector"), errors);
   CheckSessionAffinity(spec, path, errors);
-  errors.insert(errors.end(), addresses.begin(), addresses.end());
+  if (type != "ExternalName") CheckAddressFields(ctx, spec, old["spec"], errors);
   std::size_t index = 0;
   for (const json::Value& ip : spec["externalIPs"].elements()) {
     const FieldPath at = path.Child("externalIPs").Index(index++);
@@ -489,6 +313,12 @@ void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors
                        errors);
 }
 
+}  // namespace
+
+void ValidateService(const Context& ctx, json::Value object, FieldErrors& errors) {
+  if (HasFamilies(ctx, object, {}, errors)) CheckService(ctx, object, {}, errors);
+}
+
 void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
   const json::Value spec = object["spec"];
@@ -498,15 +328,8 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
     CheckLoadBalancerStatus(ctx, object, errors);
     return;
   }
-  if (spec["type"].AsString() != "ExternalName") {
-    FieldErrors found;
-    CheckFamilies(ctx, spec, ReducesFamilies(ctx.sent, old), path, found);
-    if (!found.empty()) {
-      errors.insert(errors.end(), found.begin(), found.end());
-      return;
-    }
-  }
-  CheckFamiliesUpdate(spec, before, path, errors);
+  if (!HasFamilies(ctx, object, old, errors)) return;
+  CheckFamiliesUpdate(spec, before, errors);
   const bool balanced =
       spec["type"].AsString() == "LoadBalancer" && before["type"].AsString() == "LoadBalancer";
   if (balanced && !(spec["loadBalancerClass"] == before["loadBalancerClass"])) {
@@ -522,7 +345,7 @@ void ValidateServiceUpdate(const Context& ctx, json::Value object, json::Value o
       !(spec["healthCheckNodePort"] == before["healthCheckNodePort"])) {
     errors.push_back(api::Forbidden(path.Child("healthCheckNodePort"), "field is immutable"));
   }
-  ValidateService(ctx, object, errors);
+  CheckService(ctx, object, old, errors);
 }
 
 }  // namespace portcullis::registry
