@@ -21,6 +21,7 @@
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
 #include "engine/definitions/custom_resource_definitions.h"
+#include "engine/service_ranges.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
 #include "metrics/metrics.h"
@@ -82,6 +83,7 @@ class EngineParts final : public Engine {
     BuildDefinitions();
     BuildExpressions();
     TRY(BuildChain());
+    service_ranges_.emplace(*world_.store, *services_);
     AdoptServices(world_);
     definitions_->Follow();
     return base::OkStatus();
@@ -265,6 +267,7 @@ class EngineParts final : public Engine {
   std::unique_ptr<CustomResourceDefinitions> definitions_;
   const registry::StrategyTable strategies_;
   std::unique_ptr<registry::ServiceNetwork> services_;
+  std::optional<ServiceRanges> service_ranges_;
   std::optional<kube_cel::Compiler> compiler_;
   std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
   std::unique_ptr<registry::ExpressionChecker> expressions_;
