@@ -23,6 +23,8 @@ VERSION = re.compile(r'(resourceVersion[\\"=: ]*|ResourceVersion in (?:record \(
 CONTINUE = re.compile(r'(\bcontinue"?: *"?)[^"\s]+')
 TOKEN_VOLUME = re.compile(r"kube-api-access-[a-z0-9]{5}\b")
 CHOSEN = re.compile(r'("(?:nodePort|healthCheckNodePort)":)(3[0-2]\d{3})\b')
+# Where the Service `kubernetes` points: the server's own port.
+OWN_PORT = re.compile(r'("name":"kubernetes","namespace":"default",.*?"port":443,"targetPort":)\d+')
 CHOSEN_IN_TABLE = re.compile(r"(?<=:)3[0-2]\d{3}(?=/(?:TCP|UDP|SCTP))")
 ADDRESS = re.compile(r'(?<=")(?:(?:127\.96|10\.96|10\.0)\.\d+\.\d+|fd00:1::[0-9a-f]+)(?=\\?")')
 # What the downstream builds of OpenShift add to the volumes of service account tokens.
@@ -60,6 +62,7 @@ def comparable(one, request):
     text = JWT.sub(lambda match: match[0] if match[0] in asked else "(token)", text)
     text = TOKEN_VOLUME.sub("kube-api-access-(random)", text)
     text = CHOSEN.sub(lambda match: match[0] if match[2] in asked else match[1] + "(port)", text)
+    text = OWN_PORT.sub(r"\g<1>0", text)
     text = ADDRESS.sub(lambda match: match[0] if match[0] in asked else "(address)", text)
     if "generateName" in text or "generateName" in asked:
         for prefix in set(re.findall(r'\bgenerateName"?: ?"?([^"\\\s]+)', text + asked)):
