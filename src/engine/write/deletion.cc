@@ -13,6 +13,7 @@
 #include "engine/codec/hidden_fields.h"
 #include "engine/write/admit.h"
 #include "engine/write/preconditions.h"
+#include "engine/write/steps.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "golang/time.h"
@@ -392,6 +393,7 @@ class Deletion {
   base::Result<Deleted> Done(const store::ObjectPtr& stored) {
     if (!deleted_.gone) return Deleted{false, TRY(FromStore(op_, stored))};
     strategy_.Release(Context(), live_, {});
+    DeleteCompanion(op_, ns_, name_);
     return Deleted{true,
                    json::SetPath(op_.arena, deleted_.object, {"metadata", "resourceVersion"},
                                  json::String(op_.arena, std::to_string(stored->revision())))};

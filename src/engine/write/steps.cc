@@ -98,6 +98,15 @@ base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object,
   return read;
 }
 
+void DeleteCompanion(const Operation& op, std::string_view ns, std::string_view name) {
+  const api::GroupResource resource = op.group_resource();
+  if (!resource.group.empty() || resource.resource != "services") return;
+  const store::Key endpoints{"", "endpoints", ns, name};
+  if (op.world.store->Get(endpoints) == nullptr) return;
+  // One that cannot be deleted stays: the Service is gone already.
+  static_cast<void>(op.world.store->Delete(endpoints, {}));
+}
+
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome) {
   const api::catalog::ResourceInfo& resource = *op.resource;
   // Answers about a status show what is stored.

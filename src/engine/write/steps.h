@@ -39,6 +39,10 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
 
+// Deletes what goes with an object that is gone: the Endpoints of a Service, which have its name
+// (pkg/registry/core/service/storage, afterDelete).
+void DeleteCompanion(const Operation& op, std::string_view ns, std::string_view name);
+
 // The outcome as a client sees it: what was not stored has its fields in the order of stored objects.
 base::Result<Outcome> Shown(Operation& op, base::Result<Outcome> outcome);
 

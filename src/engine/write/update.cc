@@ -98,7 +98,10 @@ class Attempt {
   base::Result<Outcome> Committed(base::Result<store::ObjectPtr> stored, bool& retry) {
     Release(stored.ok());
     if (!stored.ok()) return Failed(std::move(stored).status(), retry);
-    if (removes_) return outcome_;
+    if (removes_) {
+      DeleteCompanion(op_, op_.ns, spec_.name);
+      return outcome_;
+    }
     outcome_.stored = *std::move(stored);
     if (lacks_defaults_) outcome_.stored->MarkLacksDefaults();
     TraceStored(op_, outcome_.object, *outcome_.stored);
