@@ -20,6 +20,7 @@
 #include "golang/time.h"
 #include "json/duplicates.h"
 #include "json/go_errors.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::api::schema {
@@ -155,7 +156,8 @@ class Decoder {
       case Kind::kUnion:
         return Union(schema, input);
       case Kind::kAny:
-        // kube-apiserver compares, and keeps, the text of a raw extension.
+        // The text of a raw extension is kept and compared; JSON is kept as a Go map, whose keys are sorted.
+        if (schema.go_type == "v1.JSON") return json::Sorted(arena_, input);
         return schema.go_type == "runtime.RawExtension" ? AsWritten(arena_, input) : input;
       default:
         return Leaf(schema, input);

@@ -120,6 +120,21 @@ TEST_F(DecodeTest, SchemasInsideDefinitionsMayBeBooleans) {
   EXPECT_EQ(unknown_.size(), 1U);
 }
 
+// kube-apiserver keeps the JSON of a definition's schema as Go values (recorded).
+TEST_F(DecodeTest, JsonOfDefinitionsIsSorted) {
+  const GroupVersionKind kind{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"};
+  const auto input = json::Parse(arena_, R"({"spec":{"versions":[{"schema":{"openAPIV3Schema":
+      {"default":{"z":1,"b":[{"y":1,"c":2}]},"enum":[{"z":1,"a":2},1],"example":{"z":1,"a":null}}
+      }}]}})");
+  const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kind), *input);
+  ASSERT_TRUE(decoded.ok());
+  const json::Value props =
+      (*decoded)["spec"]["versions"].elements()[0]["schema"]["openAPIV3Schema"];
+  EXPECT_EQ(json::ToString(props["default"]), R"({"b":[{"c":2,"y":1}],"z":1})");
+  EXPECT_EQ(json::ToString(props["enum"]), R"([{"a":2,"z":1},1])");
+  EXPECT_EQ(json::ToString(props["example"]), R"({"a":null,"z":1})");
+}
+
 // Immutable ones are compared with what has been stored of them.
 TEST_F(DecodeTest, RawExtensionsAreEqualToWhatIsReadBack) {
   const GroupVersionKind kind{"apps", "v1", "ControllerRevision"};

@@ -192,9 +192,11 @@ base::Result<Value> Restorer::Convert(const Schema& schema, Value value) {
     case Kind::kNumber:
       return Scalar(arena_, schema, value);
     case Kind::kAny:
-      if (schema.go_type != "runtime.RawExtension") return value;
-      // Written from a Go map, whose keys are in order; the copy is without the text of a client.
-      return json::Sorted(arena_, json::DeepCopy(arena_, value));
+      // Both are written from Go maps, whose keys are in order; the copy is without the text of a client.
+      if (schema.go_type == "runtime.RawExtension") {
+        return json::Sorted(arena_, json::DeepCopy(arena_, value));
+      }
+      return schema.go_type == "v1.JSON" ? json::Sorted(arena_, value) : value;
     default:
       break;
   }
