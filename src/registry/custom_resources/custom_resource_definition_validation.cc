@@ -225,9 +225,10 @@ void CheckVersionContent(Value version, bool has_status, const VersionPaths& pat
   const Value schema = version["schema"]["openAPIV3Schema"];
   if (schema.is_object()) {
     if (has_status) CheckRootForStatus(schema, paths.schema, errors);
-    const std::size_t before = errors.size();
-    ValidateStructuralSchema(schema, paths.schema, errors);
-    ValidateSchemaRules(schema, errors.size() == before, paths.schema, errors);
+    FieldErrors of_schema;
+    const bool is_structural = ValidateStructuralSchema(schema, paths.schema, of_schema);
+    ValidateSchemaRules(schema, is_structural, paths.schema, of_schema);
+    errors.insert(errors.end(), of_schema.begin(), of_schema.end());
   }
   CheckSubresources(version["subresources"], paths.subresources, errors);
   CheckColumns(version["additionalPrinterColumns"], paths.columns, errors);

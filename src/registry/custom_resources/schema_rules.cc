@@ -105,7 +105,6 @@ class Checker {
   };
 
   void Check(Value props, const Place& place) {
-    const std::size_t before = errors_.size();
     if (const Value values = props["additionalProperties"]; values.is_object()) {
       Check(values, Below(props, values, place, place.path.Child("additionalProperties"), false));
     }
@@ -118,7 +117,7 @@ class Checker {
       const bool keyed = props["x-kubernetes-list-type"].AsString() == "map";
       Check(items, Below(props, items, place, place.path.Child("items"), !keyed));
     }
-    CheckRules(props, place, before);
+    CheckRules(props, place);
   }
 
   // What is wrong with the expressions comes after what is wrong with the schema.
@@ -156,13 +155,23 @@ class Checker {
     return __builtin_mul_overflow(a, b, &result) ? cel::kUnbounded : result;
   }
 
-  void CheckRules(Value props, const Place& place, std::size_t before) {
+  bool HasErrorWithin(const FieldPath& path) const {
+    if (errors_.empty()) return false;
+    const std::string at = path.ToString();
+    return std::any_of(errors_.begin(), errors_.end(), [&](const api::FieldError& error) {
+      const std::string_view field = error.field;
+      if (!field.starts_with(at)) return false;
+      return field.size() == at.size() || field[at.size()] == '.' || field[at.size()] == '[';
+    });
+  }
+
+  void CheckRules(Value props, const Place& place) {
     const Value rules = props["x-kubernetes-validations"];
     const FieldPath path = place.path.Child("x-kubernetes-validations");
     std::size_t index = 0;
     for (const Value& rule : rules.elements()) CheckTexts(props, rule, path.Index(index++));
-    // Expressions of a schema that is wrong would be reported for the wrong reasons.
-    if (!is_structural_ || errors_.size() != before) return;
+    // Expressions of a node that is wrong would be reported for the wrong reasons.
+    if (rules.empty() || !is_structural_ || HasErrorWithin(place.path)) return;
     index = 0;
     for (const Value& rule : rules.elements()) {
       CheckExpressions(props, rule, path.Index(index++), place);

@@ -14,8 +14,9 @@
 
 namespace portcullis::registry {
 
-// What is wrong with the rules of a structural schema, their estimated cost included. Of a schema that
-// is not structural only the texts around the expressions are looked at.
+// What is wrong with the rules of a structural schema, their estimated cost included. Only the texts
+// around the expressions are looked at in a schema that is not structural, and in those nodes at or
+// below which `errors` has an error of the schema.
 void ValidateSchemaRules(json::Value props, bool is_structural, const api::FieldPath& path,
                          api::FieldErrors& errors);
 

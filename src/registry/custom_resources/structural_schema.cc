@@ -466,7 +466,7 @@ bool IsConvertible(Value props) {
 
 }  // namespace
 
-void ValidateStructuralSchema(Value props, const FieldPath& path, FieldErrors& errors) {
+bool ValidateStructuralSchema(Value props, const FieldPath& path, FieldErrors& errors) {
   const std::size_t before = errors.size();
   if (props["nullable"].AsBool()) {
     errors.push_back(api::Forbidden(path.Child("nullable"), "nullable cannot be true at the root"));
@@ -486,6 +486,7 @@ void ValidateStructuralSchema(Value props, const FieldPath& path, FieldErrors& e
   if (errors.size() == before && !convertible) {
     errors.push_back(api::Invalid(path, "", "OpenAPIV3Schema 'schema' is not supported"));
   }
+  return convertible && structural.empty();
 }
 
 }  // namespace portcullis::registry

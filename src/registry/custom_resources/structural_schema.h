@@ -8,7 +8,8 @@
 
 namespace portcullis::registry {
 
-// Checks the schema (a JSONSchemaProps object) at `path`; appends what is wrong.
-void ValidateStructuralSchema(json::Value props, const FieldPath& path, FieldErrors& errors);
+// Checks the schema (a JSONSchemaProps object) at `path`; appends what is wrong. Returns whether it has
+// the structural form and its defaults fit, whatever else is wrong.
+bool ValidateStructuralSchema(json::Value props, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace portcullis::registry
