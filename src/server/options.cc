@@ -2,6 +2,7 @@
 
 #include "server/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
@@ -523,6 +524,12 @@ std::vector<flags::Info> Flags() {
   return infos;
 }
 
+bool AllowsEverything(const Options& options) {
+  const auto& modes = options.authorization_modes;
+  return options.authorization_config.empty() &&
+         std::find(modes.begin(), modes.end(), "AlwaysAllow") != modes.end();
+}
+
 base::Result<Options> ParseOptions(std::span<const std::string> arguments, Options defaults,
                                    std::string_view command) {
   Options options = std::move(defaults);
@@ -545,6 +552,12 @@ base::Result<Options> ParseOptions(std::span<const std::string> arguments, Optio
       options.authorization_flags_given = true;
     }
     if (flag.name.starts_with("oidc-")) options.oidc_flags_given = true;
+  }
+  if (options.anonymous_auth && AllowsEverything(options)) {
+    options.anonymous_auth = false;
+    options.notes.emplace_back(
+        "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to "
+        "false. You should use a different authorizer");
   }
   return options;
 }

@@ -201,6 +201,10 @@ struct Options {
 // The rows of the flag table, by name, with their groups and risks.
 std::vector<flags::Info> Flags();
 
+// Whether an authorizer allows whatever a client asks for. kube-apiserver lets no client be anonymous then, nor does
+// ParseOptions().
+bool AllowsEverything(const Options& options);
+
 // Reads the command line of `command` (flags/flags.h); what it does not say is as in `defaults`.
 base::Result<Options> ParseOptions(std::span<const std::string> arguments, Options defaults = {},
                                    std::string_view command = "portcullis serve");

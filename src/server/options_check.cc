@@ -353,10 +353,9 @@ std::vector<std::string> OpenDoors(const Options& options) {
     const auto parsed = ParseNamedCertificate(pair);
     if (parsed.ok()) FindReadableSecret("tls-sni-cert-key", parsed->key_file, doors);
   }
-  const auto& modes = options.authorization_modes;
-  if (options.authorization_config.empty() &&
-      std::find(modes.begin(), modes.end(), "AlwaysAllow") != modes.end()) {
-    doors.emplace_back("--authorization-mode=AlwaysAllow lets every client do everything");
+  if (AllowsEverything(options)) {
+    doors.emplace_back(
+        "--authorization-mode=AlwaysAllow lets every client that has a name do everything");
   }
   if (options.allow_core_dumps) {
     doors.emplace_back("--allow-core-dumps: core files hold private keys and Secrets");

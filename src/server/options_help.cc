@@ -88,7 +88,7 @@ constexpr Risk kRisks[] = {
      "contents to the audit log; use level Metadata for them"},
     {"authentication-token-webhook-config-file",
      "the server of this file names any user and groups, system:masters included"},
-    {"authorization-mode", "AlwaysAllow lets every client do everything, anonymous ones included"},
+    {"authorization-mode", "AlwaysAllow lets every client that has a name do everything"},
     {"bind-address", "0.0.0.0 and :: accept clients of every network that reaches this machine"},
     {"client-ca-file",
      "every certificate it signs for clients names a user and groups, "

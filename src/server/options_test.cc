@@ -46,6 +46,14 @@ TEST(Options, ListsAddUpAndReplaceTheirDefault) {
             (std::vector<std::string>{"Node", "RBAC", "AlwaysAllow"}));
 }
 
+TEST(Options, WhereEverythingIsAllowedNoClientIsAnonymous) {
+  EXPECT_TRUE(Parse({})->anonymous_auth);
+  const auto options = Parse({"--authorization-mode=RBAC,AlwaysAllow", "--anonymous-auth=true"});
+  EXPECT_FALSE(options->anonymous_auth);
+  ASSERT_EQ(options->notes.size(), 1U);
+  EXPECT_TRUE(options->notes[0].starts_with("AnonymousAuth is not allowed"));
+}
+
 TEST(Options, DurationsAreGos) {
   EXPECT_EQ(Parse({"--request-timeout=1m30s"})->request_timeout, std::chrono::seconds(90));
   EXPECT_EQ(Parse({"--request-timeout=250ms"})->request_timeout, std::chrono::milliseconds(250));
