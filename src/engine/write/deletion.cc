@@ -500,6 +500,7 @@ class CollectionDeletion {
     TRY(committed);
     if (removal.kind == PendingWrite::Kind::kDelete) {
       StrategyOf(op_).Release(DeletionContext(op_, removal.target, options_), removal.live, {});
+      DeleteCompanion(op_, removal.target.ns, removal.target.name);
     }
     return base::OkStatus();
   }
