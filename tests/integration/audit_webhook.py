@@ -7,9 +7,11 @@ them before the program ends.
 """
 
 import contextlib
+import http.client
 import json
 import pathlib
 import signal
+import ssl
 import sys
 import tempfile
 
@@ -111,6 +113,21 @@ def one_by_one(program, certificates):
         expect("the log beside it", [json.loads(line)["objectRef"]["name"] for line in lines], ["one", "two"])
 
 
+def of_unknown_clients(program, certificates):
+    """Of a client whose token is wrong only the refusal is told, whatever it asked for."""
+    receiver = Receiver(certificates)
+    with started(program, certificates, receiver, "--audit-webhook-mode=blocking", "--audit-log-path={folder}/audit.log", omitted="") as server:
+        for verb, path in (("list", CONFIGMAPS), ("watch", f"{CONFIGMAPS}?watch=1")):
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=ssl._create_unverified_context(), timeout=30)
+            connection.request("GET", path, headers={"Authorization": "Bearer wrong"})
+            expect("the answer", connection.getresponse().status, 401)
+            until("the event", (server.folder / "audit.log").read_text)
+            event = json.loads((server.folder / "audit.log").read_text().splitlines()[-1])
+            expect("the event", [event[name] for name in ("stage", "verb", "user", "responseStatus")],
+                   ["ResponseStarted", verb, {}, {"metadata": {}, "status": "Failure", "message": "Unauthorized", "reason": "Unauthorized", "code": 401}])
+        expect("the number of events", len((server.folder / "audit.log").read_text().splitlines()), 2)
+
+
 def not_at_all(program, certificates):
     """Who cannot be noted is not served; but only when the request begins."""
     receiver = Receiver(certificates)
@@ -135,4 +152,4 @@ def not_at_all(program, certificates):
 
 
 if __name__ == "__main__":
-    run("audit_webhook", __doc__, [in_batches, one_by_one, not_at_all], peers.Certificates)
+    run("audit_webhook", __doc__, [in_batches, one_by_one, of_unknown_clients, not_at_all], peers.Certificates)

@@ -104,14 +104,13 @@ Attributes AttributesOf(const Call& call) {
   return attributes;
 }
 
-// Only sinks in the mode blocking-strict fail: then the request is refused.
-void BeginAudit(Call& call, std::optional<Reply>& instead) {
+// The event of the request, if the policy wants one.
+void MakeEvent(Call& call) {
   if (call.env.audit_policy == nullptr) return;
   const RequestInfo& info = call.info;
   const audit::Depth depth =
       call.env.audit_policy->For(AttributesOf<audit::RequestAttributes>(call));
   if (depth.level == audit::Level::kNone) return;
-  const bool is_noted = call.audit.has_value();
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
   event.request_uri = call.request().target;
   event.verb = info.verb;
@@ -131,8 +130,14 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
     reference.subresource = info.subresource;
     event.object_ref = std::move(reference);
   }
-  if (is_noted) return;
-  if (const auto line = event.Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
+}
+
+// Only sinks in the mode blocking-strict fail: then the request is refused.
+void BeginAudit(Call& call, std::optional<Reply>& instead) {
+  const bool is_noted = call.audit.has_value();
+  MakeEvent(call);
+  if (is_noted || !call.audit) return;
+  if (const auto line = call.audit->Encode(audit::Stage::kRequestReceived, call.env.clock->Now())) {
     call.env.request_metrics->audit_events.With({}).Increment();
     const base::Status written = call.env.audit_sink->Write(*line);
     if (!written.ok()) {
@@ -179,7 +184,10 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
     return base::OkStatus();
   }
   if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
-  TRY(Authenticate(call));
+  if (base::Status refused = Authenticate(call); !refused.ok()) {
+    if (refused.reason() == base::Reason::kUnauthorized) MakeEvent(call);
+    return refused;
+  }
   if (call.would_wait) return base::OkStatus();
   BeginAudit(call, instead);
   if (instead) return base::OkStatus();

@@ -118,8 +118,9 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
       event.SetResponseObject(*body);
     }
   }
-  const auto stage =
-      reply.streaming ? audit::Stage::kResponseStarted : audit::Stage::kResponseComplete;
+  // Of a client that is not known only the refusal is told.
+  const auto stage = reply.streaming || event.user.name.empty() ? audit::Stage::kResponseStarted
+                                                                : audit::Stage::kResponseComplete;
   if (const auto line = event.Encode(stage, call.env.clock->Now())) {
     call.env.request_metrics->audit_events.With({}).Increment();
     const base::Status written = call.env.audit_sink->Write(*line);
