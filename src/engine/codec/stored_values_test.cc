@@ -90,8 +90,8 @@ TEST_F(StoredValuesTest, GivesHeadlessServicesTheFirstFamilyOfTheCluster) {
   const auto values = *StoredValues::Make("IPv6");
   const std::string read =
       ReadWith(*values, {"", "services", "n", "a"},
-             R"({"kind":"Service","apiVersion":"v1","metadata":{"name":"a"},"spec":)"
-             R"({"clusterIP":"None","type":"ClusterIP"},"status":{"loadBalancer":{}}})");
+               R"({"kind":"Service","apiVersion":"v1","metadata":{"name":"a"},"spec":)"
+               R"({"clusterIP":"None","type":"ClusterIP"},"status":{"loadBalancer":{}}})");
   EXPECT_NE(read.find(R"("ipFamilies":["IPv6","IPv4"])"), read.npos) << read;
 }
 
