@@ -338,7 +338,8 @@ TEST(Objects, AControllerRevisionCanBeReplacedByItself) {
   ASSERT_EQ(server.Post(kRevisions, kBody).status, 201);
   const Answer replaced = server.Put(base::StrCat(kRevisions, "/a"), kBody);
   EXPECT_EQ(replaced.status, 200) << replaced.body;
-  EXPECT_EQ(replaced["data"]["a"]["x"].AsInt(), 100);
+  EXPECT_NE(replaced.body.find(R"("data":{"b":1.0,"a":{"x":1,"x":1e2}})"), std::string::npos)
+      << replaced.body;
 }
 
 }  // namespace
