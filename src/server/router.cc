@@ -90,6 +90,11 @@ bool TimedOut(const Call& call) {
   return writes && call.env.clock->Steady() >= engine::TimeLimit(call);
 }
 
+base::Status OutOfTime() {
+  return api::TimeoutStatus(
+      "request did not complete within requested timeout - context deadline exceeded", 0);
+}
+
 // What the route of a built-in resource produces.
 std::string TypesOf(const Call& call) {
   const bool streams = call.verb == engine::Verb::kList || call.verb == engine::Verb::kWatch;
@@ -174,9 +179,7 @@ Destination FindResource(Call& call) {
 }  // namespace
 
 base::Status WriteFailure(const Call& call, base::Status failure) {
-  if (!TimedOut(call)) return failure;
-  return api::TimeoutStatus(
-      "request did not complete within requested timeout - context deadline exceeded", 0);
+  return TimedOut(call) ? OutOfTime() : failure;
 }
 
 Destination FindDestination(Call& call) {
@@ -187,9 +190,8 @@ Destination FindDestination(Call& call) {
 Reply ReplyOf(Call& call, rest::VerbResult result) {
   if (result.ok()) return *std::move(result);
   call.accepted.form = Form::kObject;
-  const bool is_late = TimedOut(call);
-  const base::Status failure = WriteFailure(call, std::move(result).status());
-  return is_late ? TimeoutReply(call, failure) : ErrorReply(call, failure);
+  return TimedOut(call) ? TimeoutReply(call, OutOfTime())
+                        : ErrorReply(call, std::move(result).status());
 }
 
 }  // namespace portcullis::server
