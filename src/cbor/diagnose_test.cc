@@ -4,24 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "cbor/testing/hex.h"
+
 namespace portcullis::cbor {
 namespace {
 
-std::string Bytes(std::string_view hex) {
-  std::string bytes;
-  int high = -1;
-  for (const char c : hex) {
-    const std::size_t digit = std::string_view("0123456789abcdef").find(c);
-    if (digit == std::string_view::npos) continue;
-    if (high < 0) {
-      high = static_cast<int>(digit);
-    } else {
-      bytes += static_cast<char>(high << 4 | static_cast<int>(digit));
-      high = -1;
-    }
-  }
-  return bytes;
-}
+using testing::Bytes;
 
 struct Row {
   std::string_view hex;

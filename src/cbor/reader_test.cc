@@ -7,27 +7,13 @@
 #include <string>
 
 #include "cbor/item.h"
+#include "cbor/testing/hex.h"
 #include "json/writer.h"
 
 namespace portcullis::cbor {
 namespace {
 
-// Bytes of hexadecimal digits; other characters are left out.
-std::string Bytes(std::string_view hex) {
-  std::string bytes;
-  int high = -1;
-  for (const char c : hex) {
-    const std::size_t digit = std::string_view("0123456789abcdef").find(c);
-    if (digit == std::string_view::npos) continue;
-    if (high < 0) {
-      high = static_cast<int>(digit);
-    } else {
-      bytes += static_cast<char>(high << 4 | static_cast<int>(digit));
-      high = -1;
-    }
-  }
-  return bytes;
-}
+using testing::Bytes;
 
 // The JSON of the item, or the error.
 std::string Read(std::string_view bytes) {
