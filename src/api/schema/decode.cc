@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "api/quantity.h"
+#include "api/schema/embedded_structs.h"
 #include "api/schema/written.h"
 #include "base/clock.h"
 #include "base/stack_memory.h"
@@ -28,55 +29,9 @@ namespace {
 
 using json::Value;
 
-// Go structs whose JSON has the fields of another one embedded: Go names that one in the path of an
-// error. All fields are embedded but `own`.
-struct Embedding {
-  std::string_view owner;
-  std::string_view embedded;
-  std::string_view own;
-};
-constexpr Embedding kEmbeddings[] = {
-    {"ConfigMapEnvSource", "LocalObjectReference", "optional"},
-    {"ConfigMapKeySelector", "LocalObjectReference", "key optional"},
-    {"ConfigMapProjection", "LocalObjectReference", "items optional"},
-    {"ConfigMapVolumeSource", "LocalObjectReference", "items defaultMode optional"},
-    {"DeleteOptions", "TypeMeta",
-     "gracePeriodSeconds preconditions orphanDependents propagationPolicy dryRun "
-     "ignoreStoreReadErrorWithClusterBreakingPotential"},
-    {"DeviceAllocationConfiguration", "DeviceConfiguration", "source requests"},
-    {"DeviceClaimConfiguration", "DeviceConfiguration", "requests"},
-    {"DeviceClassConfiguration", "DeviceConfiguration", ""},
-    {"EphemeralContainer", "EphemeralContainerCommon", "targetContainerName"},
-    {"IngressRule", "IngressRuleValue", "host"},
-    {"NamedRuleWithOperations", "RuleWithOperations", "resourceNames"},
-    {"PersistentVolumeClaim", "TypeMeta", "metadata spec status"},
-    {"PersistentVolumeSpec", "PersistentVolumeSource",
-     "capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions "
-     "volumeMode nodeAffinity volumeAttributesClassName"},
-    {"Probe", "ProbeHandler",
-     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold "
-     "terminationGracePeriodSeconds"},
-    {"RuleWithOperations", "Rule", "operations"},
-    {"SecretEnvSource", "LocalObjectReference", "optional"},
-    {"SecretKeySelector", "LocalObjectReference", "key optional"},
-    {"SecretProjection", "LocalObjectReference", "items optional"},
-    {"Volume", "VolumeSource", "name"},
-};
-
 void AppendName(std::string& out, std::string_view name) {
   if (!out.empty()) out += '.';
   out += name;
-}
-
-// Appends the structs that the field is embedded with, outermost first.
-void AppendEmbedding(std::string& out, std::string_view owner, std::string_view field) {
-  for (const Embedding& embedding : kEmbeddings) {
-    if (embedding.owner != owner) continue;
-    const auto own = base::Split(embedding.own, ' ');
-    if (std::find(own.begin(), own.end(), field) != own.end()) return;
-    AppendName(out, embedding.embedded);
-    return AppendEmbedding(out, embedding.embedded, field);
-  }
 }
 
 std::string LiteralOf(Value number) {
@@ -191,7 +146,9 @@ class Decoder {
     if (frame == nullptr) return;
     GoPath(frame->parent, out);
     if (frame->owner == nullptr) return;
-    AppendEmbedding(out, frame->owner->go_struct, frame->name);
+    for (const std::string_view name : EmbeddedStructs(frame->owner->go_struct, frame->name)) {
+      AppendName(out, name);
+    }
     AppendName(out, frame->name);
   }
   static void FullPath(const Frame* frame, std::string& out) {
