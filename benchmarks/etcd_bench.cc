@@ -166,7 +166,7 @@ class Pinger final : public net::Http2Listener, public net::Http2Receiver {
   void OnData(std::string_view) override {}
   void OnEnd(const net::Http2End&) override {}
   void OnConnected() override { gate.Leave(); }
-  void OnDraining(std::uint32_t, std::string_view) override {}
+  void OnDraining(const net::Http2Goaway&) override {}
   void OnClosed(const std::string&) override { gate.Leave(); }
   Gate gate{1};
 };
@@ -193,7 +193,7 @@ void Http2Ping(benchmark::State& state) {
                                     {":authority", "etcd"},
                                     {"content-type", "application/grpc"},
                                     {"te", "trailers"}};
-    connection->Start(head, "", false, pinger);
+    connection->Start(head, {}, false, pinger);
   });
   Run(state, 1, [&](std::int64_t, Gate& gate) {
     loop.Post([&] { connection->Ping([&] { gate.Leave(); }); });

@@ -31,10 +31,10 @@ class User final : public net::Http2Receiver, public net::Http2Listener {
   void OnConnected() override {
     const net::Http2Field head[] = {
         {":method", "POST"}, {":scheme", "http"}, {":authority", "a"}, {":path", "/"}};
-    connection->Start(head, "body", true, *this);
-    connection->Start(head, "body", false, *this);
+    connection->Start(head, {.front = "body"}, true, *this);
+    connection->Start(head, {.front = "body"}, false, *this);
   }
-  void OnDraining(std::uint32_t, std::string_view) override {}
+  void OnDraining(const net::Http2Goaway&) override {}
   void OnClosed(const std::string&) override {
     const std::lock_guard<std::mutex> lock(shared_.mutex);
     if (ends_ > 2) std::abort();

@@ -128,6 +128,31 @@ TEST_F(AllocationFailureTest, Tls) {
   FailEach(true, [&] { Ask(true); });
 }
 
+// A call ends at once, whatever fails, and the next one succeeds.
+TEST_F(AllocationFailureTest, CallsOverHttp2) {
+  testing::TestServer other(Echo);
+  const auto tls = ClientTls::Create({.ca_pem = other.certificates.authority.certificate_pem,
+                                      .protocols = ClientProtocols::kHttp2OrHttp1})
+                       .value();
+  auto request = other.Request("POST", "/x", std::string(100, 'x'));
+  request.tls = tls;
+  int failures = 0;
+  for (long n = 0;; ++n) {
+    ASSERT_LT(n, 2000);
+    const auto client = HttpsClient::Create(io_);
+    FailAfter(n);
+    const auto result = client->Call(request, testing::TestServer::Soon());
+    EXPECT_TRUE(result.ok() || !result.failure->timed_out) << "at failure " << n;
+    if (!HasFailed()) {
+      EXPECT_TRUE(result.ok());
+      break;
+    }
+    ++failures;
+    ASSERT_TRUE(client->Call(request, testing::TestServer::Soon()).ok()) << "after failure " << n;
+  }
+  EXPECT_GT(failures, 10);
+}
+
 TEST_F(AllocationFailureTest, Http2) {
   Listen(true, EchoWithBody);
   FailEach(true, [&] {

@@ -2,6 +2,9 @@
 
 #include "net/client.h"
 
+#include <utility>
+
+#include "base/allocation_failure.h"
 #include "net/internal/client_call.h"
 #include "net/internal/client_core.h"
 #include "net/internal/fiber_calls.h"
@@ -15,10 +18,18 @@ class ReportedCall final : public internal::ClientCall {
  public:
   ReportedCall(SharedRequest client_request, base::SteadyTime call_deadline, HttpsClient::Done done)
       : ClientCall(std::move(client_request), call_deadline), done_(std::move(done)) {}
+  ~ReportedCall() override {
+    if (done_ == nullptr) return;
+    base::UnlessMemoryRunsOut([this] {
+      CallResult lost = internal::LostCall();
+      internal::NameIfLost(lost);
+      Deliver(std::move(lost));
+    });
+  }
 
  private:
   void Deliver(CallResult outcome) override {
-    const HttpsClient::Done done = std::move(done_);
+    const HttpsClient::Done done = std::exchange(done_, nullptr);
     done(std::move(outcome));
   }
 

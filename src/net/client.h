@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// HttpsClient calls servers over pooled keep-alive HTTP/1.1 connections, with a deadline for each
-// call and failures worded as Go's net/http words them, for Kubernetes shows those to users.
+// HttpsClient calls servers over pooled keep-alive connections, with a deadline for each call and
+// failures worded as Go's net/http words them, for Kubernetes shows those to users. They speak
+// HTTP/1.1, one call at a time, or HTTP/2 (RFC 9113), many at once: where the request's ClientTls
+// offers that and the server chooses it.
 //
 // Behaviour of connections follows Go's http.Transport as kube-apiserver sets it up for webhooks:
 // dial 30 s, TLS handshake 10 s, idle 90 s; but up to 256 idle connections per host, not 25: ten
@@ -32,14 +34,6 @@ namespace portcullis::net {
 namespace internal {
 struct PreparedRequest;
 }
-
-// What is sent behind the head: two pieces, of which many calls may share the second.
-struct RequestBody {
-  std::string front;
-  std::shared_ptr<const std::string> rest;  // null: there is no body
-
-  std::size_t size() const { return rest ? front.size() + rest->size() : 0; }
-};
 
 struct ClientRequest {
   std::string method = "POST";
@@ -161,7 +155,7 @@ struct ClientOptions {
 
 struct ClientCounters {
   std::size_t connections_opened = 0;
-  std::size_t connections_idle = 0;
+  std::size_t connections_idle = 0;  // of HTTP/1.1
 };
 
 // Thread-safe. Destroying it fails what Begin has begun with "context canceled" and closes

@@ -79,6 +79,14 @@ struct Response {
   std::string_view content() const { return shared_body ? *shared_body : body; }
 };
 
+// What is sent behind the head of a request: two pieces, of which many requests may share the second.
+struct RequestBody {
+  std::string front;
+  std::shared_ptr<const std::string> rest;  // null: none
+
+  std::size_t size() const { return front.size() + (rest ? rest->size() : 0); }
+};
+
 // The reason phrase as Go's net/http has it: "Not Found", "Unprocessable Entity"; "" if unknown.
 std::string_view StatusText(int status);
 // "content-type" to "Content-Type", as Go's textproto.CanonicalMIMEHeaderKey.

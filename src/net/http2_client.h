@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "net/http.h"
 #include "net/io_loop.h"
 #include "net/tls.h"
 
@@ -37,10 +38,18 @@ struct Http2End {
   // stream of a GOAWAY, or it has never left.
   bool not_processed = false;
   bool connection_lost = false;
-  std::uint32_t code = 0;  // of a RST_STREAM
+  bool reset_by_server = false;  // by a RST_STREAM
+  bool head_too_large = false;   // larger than Http2Options::max_header_bytes
+  std::uint32_t code = 0;        // of a RST_STREAM, the server's or ours
   // Go's words: "read tcp …: connection reset by peer", "EOF"; "stream terminated by RST_STREAM with
   // error code: CANCEL".
   std::string cause;
+};
+
+struct Http2Goaway {
+  std::uint32_t code = 0;
+  std::int32_t last_stream = 0;  // that the server has or may have done something with
+  std::string_view debug_data;
 };
 
 class Http2Receiver {
@@ -62,8 +71,8 @@ class Http2Listener {
   virtual ~Http2Listener() = default;
   // The server has said its first words.
   virtual void OnConnected() = 0;
-  // The server has sent GOAWAY: no new streams; those under way go on. `code` is HTTP/2's.
-  virtual void OnDraining(std::uint32_t code, std::string_view debug_data) = 0;
+  // The server has sent GOAWAY: no new streams; those under way go on.
+  virtual void OnDraining(const Http2Goaway& goaway) = 0;
   // Once, the last call: it could not be made, or is lost. All streams have heard of it.
   virtual void OnClosed(const std::string& cause) = 0;
 };
@@ -71,10 +80,10 @@ class Http2Listener {
 struct Http2Options {
   base::Duration connect_timeout = std::chrono::seconds(30);  // until the server's first frame
   // If a stream is open and nothing has come for so long, a PING is sent; if still nothing comes for
-  // `ping_timeout`, the connection is lost: "keepalive ping failed to receive ACK within timeout".
-  // 0: never.
+  // `ping_timeout`, the connection is lost, by the cause `ping_failure`. 0: never.
   base::Duration ping_after{};
   base::Duration ping_timeout = std::chrono::seconds(10);
+  std::string_view ping_failure = "keepalive ping failed to receive ACK within timeout";
   std::int32_t stream_window = 8 << 20;
   std::int32_t connection_window = 64 << 20;
   std::size_t max_header_bytes = 64 << 10;  // of head and trailers of one answer
@@ -82,7 +91,7 @@ struct Http2Options {
 
 struct Http2Target {
   std::string host_port;                 // connected to
-  std::shared_ptr<const ClientTls> tls;  // null: none. Made with ClientTlsOptions::http2.
+  std::shared_ptr<const ClientTls> tls;  // null: none. Offers HTTP/2 alone.
   std::string server_name;               // for TLS: host of the URL
 };
 
@@ -96,7 +105,7 @@ class Http2Connection {
   // Begins a request. `body` is its first piece; with `ends` there are no more. The receiver must
   // live until OnEnd or Reset; nothing is called before this returns. 0, and the receiver is not
   // called: the connection is not open, has used up its numbers, or there is no memory.
-  virtual std::int32_t Start(std::span<const Http2Field> head, std::string body, bool ends,
+  virtual std::int32_t Start(std::span<const Http2Field> head, RequestBody body, bool ends,
                              Http2Receiver& receiver) = 0;
   // No effect on a stream that has ended.
   virtual void Send(std::int32_t stream, std::string piece, bool ends) = 0;

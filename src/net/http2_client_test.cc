@@ -80,8 +80,8 @@ class Http2ClientTest : public ::testing::Test, public Http2Listener {
   void OnConnected() override {
     monitor.Do([&] { connected = true; });
   }
-  void OnDraining(std::uint32_t code, std::string_view debug_data) override {
-    monitor.Do([&] { goaway = std::to_string(code) + " " + std::string(debug_data); });
+  void OnDraining(const Http2Goaway& said) override {
+    monitor.Do([&] { goaway = std::to_string(said.code) + " " + std::string(said.debug_data); });
   }
   void OnClosed(const std::string& cause) override {
     monitor.Do([&] { closed = cause; });
@@ -105,7 +105,7 @@ class Http2ClientTest : public ::testing::Test, public Http2Listener {
     loop.RunAndWait([&] {
       const Http2Field head[] = {
           {":method", "POST"}, {":scheme", "http"}, {":authority", "test"}, {":path", path}};
-      id = connection->Start(head, std::move(body), ends, answer);
+      id = connection->Start(head, {std::move(body), nullptr}, ends, answer);
     });
     return id;
   }
@@ -122,8 +122,8 @@ class Http2ClientTest : public ::testing::Test, public Http2Listener {
 
 TEST_F(Http2ClientTest, CallsAServerWithTls) {
   TestServer test(Echo);
-  const auto tls =
-      ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem, .http2 = true});
+  const auto tls = ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem,
+                                      .protocols = ClientProtocols::kHttp2});
   ASSERT_TRUE(Connect(test.server->port(), {}, *tls)) << closed.value_or("");
   Answer first(monitor);
   Answer second(monitor);
@@ -142,8 +142,8 @@ TEST_F(Http2ClientTest, CarriesLargeBodiesBothWays) {
   ServerOptions options;
   options.max_body_bytes = [](const Request&) { return std::size_t{64} << 20; };
   TestServer test(Echo, std::move(options));
-  const auto tls =
-      ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem, .http2 = true});
+  const auto tls = ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem,
+                                      .protocols = ClientProtocols::kHttp2});
   ASSERT_TRUE(
       Connect(test.server->port(), {.stream_window = 1 << 16, .connection_window = 1 << 17}, *tls));
   Answer answer(monitor);
@@ -157,8 +157,8 @@ TEST_F(Http2ClientTest, CarriesLargeBodiesBothWays) {
 TEST_F(Http2ClientTest, RefusesAServerThatSpeaksNoHttp2) {
   const auto certificates = testing::TestCertificates::Make();
   RawServer server([](RawPeer& peer, int) { peer.ReadToEnd(); }, certificates.serving);
-  const auto tls =
-      ClientTls::Create({.ca_pem = certificates.authority.certificate_pem, .http2 = true});
+  const auto tls = ClientTls::Create(
+      {.ca_pem = certificates.authority.certificate_pem, .protocols = ClientProtocols::kHttp2});
 
   EXPECT_FALSE(Connect(server.port(), {}, *tls));
 
@@ -448,7 +448,7 @@ TEST_F(Http2ClientTest, ReceiversMayCloseTheConnection) {
   loop.RunAndWait([&] {
     const Http2Field head[] = {
         {":method", "GET"}, {":scheme", "http"}, {":authority", "test"}, {":path", "/"}};
-    connection->Start(head, "", true, closer);
+    connection->Start(head, {}, true, closer);
   });
 
   ASSERT_TRUE(other.Wait());

@@ -21,9 +21,26 @@ namespace portcullis::net {
 namespace internal {
 namespace {
 
-constexpr unsigned char kHttp1Only[] = "\x08http/1.1";
-constexpr unsigned char kHttp2Only[] = "\x02h2";
-constexpr unsigned char kHttp2And1[] = "\x02h2\x08http/1.1";
+// Lists of protocols as ALPN has them (RFC 7301 §3.1).
+constexpr std::string_view kHttp1Only = "\x08http/1.1";
+constexpr std::string_view kHttp2Only = "\x02h2";
+constexpr std::string_view kHttp2And1 = "\x02h2\x08http/1.1";
+
+std::string_view ListOf(ClientProtocols protocols) {
+  switch (protocols) {
+    case ClientProtocols::kHttp1:
+      return kHttp1Only;
+    case ClientProtocols::kHttp2:
+      return kHttp2Only;
+    case ClientProtocols::kHttp2OrHttp1:
+      return kHttp2And1;
+  }
+  return kHttp1Only;
+}
+
+const unsigned char* Bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
 
 PeerCheck* CheckOf(X509_STORE_CTX* context) {
   auto* ssl =
@@ -115,11 +132,10 @@ int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* out_size,
                    const unsigned char* offered, unsigned int offered_size, void* tls) {
   (void)ssl;
   const bool http2 = static_cast<const ServerTlsContext*>(tls)->http2();
-  const unsigned char* ours = http2 ? kHttp2And1 : kHttp1Only;
-  const unsigned int ours_size = http2 ? sizeof(kHttp2And1) - 1 : sizeof(kHttp1Only) - 1;
+  const std::string_view ours = http2 ? kHttp2And1 : kHttp1Only;
   unsigned char* chosen = nullptr;
-  if (SSL_select_next_proto(&chosen, out_size, ours, ours_size, offered, offered_size) !=
-      OPENSSL_NPN_NEGOTIATED) {
+  if (SSL_select_next_proto(&chosen, out_size, Bytes(ours), static_cast<unsigned>(ours.size()),
+                            offered, offered_size) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_ALERT_FATAL;  // RFC 7301 §3.2: no_application_protocol
   }
   *out = chosen;
@@ -340,11 +356,9 @@ base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTls
   SSL_CTX* context = tls->context_.get();
   internal::SetCommonOptions(context);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  if (options.http2) {
-    SSL_CTX_set_alpn_protos(context, internal::kHttp2Only, sizeof(internal::kHttp2Only) - 1);
-  } else {
-    SSL_CTX_set_alpn_protos(context, internal::kHttp1Only, sizeof(internal::kHttp1Only) - 1);
-  }
+  tls->offers_http2_ = options.protocols != ClientProtocols::kHttp1;
+  const std::string_view offered = internal::ListOf(options.protocols);
+  SSL_CTX_set_alpn_protos(context, internal::Bytes(offered), static_cast<unsigned>(offered.size()));
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_cert_verify_callback(context, internal::Contained<internal::VerifyServer>, nullptr);
   if (!options.insecure_skip_verify) {

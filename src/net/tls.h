@@ -52,13 +52,20 @@ class ServerTls {
   static base::Result<std::shared_ptr<const ServerTls>> Create(const ServerTlsOptions& options);
 };
 
+// What a client offers by ALPN (RFC 7301).
+enum class ClientProtocols {
+  kHttp1,
+  kHttp2,         // for an Http2Client
+  kHttp2OrHttp1,  // as Go does unless told otherwise
+};
+
 struct ClientTlsOptions {
   std::string ca_pem;  // empty: the system's roots
   bool insecure_skip_verify = false;
   std::string server_name;      // to verify and send; empty: the URL's host
   std::string certificate_pem;  // client certificate, optional
   std::string key_pem;
-  bool http2 = false;  // offer "h2" by ALPN, not "http/1.1": for an Http2Client
+  ClientProtocols protocols = ClientProtocols::kHttp1;
   bool operator==(const ClientTlsOptions&) const = default;
 };
 

@@ -170,9 +170,9 @@ void Channel::Wait(Waiter& waiter) {
 
 void Channel::Forget(Waiter& waiter) { waiting_.erase(std::exchange(waiter.place_, 0)); }
 
-void Link::OnDraining(std::uint32_t code, std::string_view debug_data) {
-  channel_.OnDraining(*this, base::StrCat("the server sent GOAWAY ", debug_data),
-                      code == kEnhanceYourCalm);
+void Link::OnDraining(const net::Http2Goaway& goaway) {
+  channel_.OnDraining(*this, base::StrCat("the server sent GOAWAY ", goaway.debug_data),
+                      goaway.code == kEnhanceYourCalm);
 }
 
 std::int32_t Link::Start(std::string_view path, bool require_leader, base::SteadyTime deadline,
@@ -194,7 +194,7 @@ std::int32_t Link::Start(std::string_view path, bool require_leader, base::Stead
     timeout = TimeoutText(deadline - channel_.loop_.now());
     head[count++] = {.name = "grpc-timeout", .value = timeout, .changes = true};
   }
-  return connection_->Start({head.data(), count}, std::move(message), ends, receiver);
+  return connection_->Start({head.data(), count}, {std::move(message), nullptr}, ends, receiver);
 }
 
 }  // namespace portcullis::etcd::internal

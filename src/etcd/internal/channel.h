@@ -105,7 +105,7 @@ class Link final : public net::Http2Listener {
   net::Http2Connection& connection() { return *connection_; }
 
   void OnConnected() override { channel_.OnConnected(*this); }
-  void OnDraining(std::uint32_t code, std::string_view debug_data) override;
+  void OnDraining(const net::Http2Goaway& goaway) override;
   void OnClosed(const std::string& cause) override { channel_.OnClosed(*this, cause); }
 
  private:

@@ -8,7 +8,7 @@ namespace portcullis::etcd::internal {
 
 base::Result<std::shared_ptr<const net::ClientTls>> LoadTls(const ClientOptions& options) {
   net::ClientTlsOptions tls;
-  tls.http2 = true;
+  tls.protocols = net::ClientProtocols::kHttp2;
   if (!options.ca_file.empty()) tls.ca_pem = TRY(base::ReadFile(options.ca_file));
   if (!options.certificate_file.empty()) {
     tls.certificate_pem = TRY(base::ReadFile(options.certificate_file));

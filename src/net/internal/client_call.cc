@@ -2,9 +2,13 @@
 
 #include "net/internal/client_call.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "net/internal/client_connection.h"
+#include "net/internal/loop.h"
+#include "net/internal/tls_context.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -32,6 +36,28 @@ bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+// Fields of one connection, which HTTP/2 does not know (RFC 9113 §8.2.2), and those that are added.
+bool IsForHttp1(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Headers Http2Head(const ClientRequest& request, const Url& url, bool wants_gzip) {
+  Headers head;
+  head.Add(":method", request.method);
+  head.Add(":scheme", url.scheme);
+  head.Add(":authority", request.headers.Has("Host") ? request.headers.Get("Host")
+                                                     : std::string_view(url.Authority()));
+  head.Add(":path", url.Target());
+  for (const Header& field : request.headers) {
+    const std::string name = base::ToLower(field.name);
+    if (!IsForHttp1(name)) head.Add(name, field.value);
+  }
+  if (wants_gzip) head.Add("accept-encoding", "gzip");
+  return head;
+}
+
 }  // namespace
 
 PreparedRequest::PreparedRequest(const ClientRequest& request, Url its_url)
@@ -49,6 +75,17 @@ PreparedRequest::PreparedRequest(const ClientRequest& request, Url its_url)
   }
   wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
                request.method != "HEAD" && !request.on_data;
+  if (request.tls && static_cast<const ClientTlsContext&>(*request.tls).offers_http2()) {
+    http2_head = Http2Head(request, url, wants_gzip);
+  }
+}
+
+void NameIfLost(CallResult& result) {
+  if (!result.ok() || result.response.status != 0) return;
+  result.failure = CallFailure{.phase = CallPhase::kConnect,
+                               .cause = "context canceled",
+                               .message = "context canceled",
+                               .cancelled = true};
 }
 
 ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadline)
@@ -58,11 +95,11 @@ ClientCall::ClientCall(SharedRequest client_request, base::SteadyTime call_deadl
       started_(base::SystemClock().Steady()),
       first_method_(request->method) {}
 
-void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
+void ClientCall::SetCarrier(std::weak_ptr<CallCarrier> carrier) {
   bool cancelled = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    connection_ = std::move(connection);
+    carrier_ = std::move(carrier);
     cancelled = cancelled_;
   }
   if (cancelled) Cancel();
@@ -70,14 +107,13 @@ void ClientCall::SetConnection(std::weak_ptr<ClientConnection> connection) {
 
 void ClientCall::Cancel() {
   cancelled_ = true;
-  std::shared_ptr<ClientConnection> connection;
+  std::shared_ptr<CallCarrier> carrier;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    connection = connection_.lock();
+    carrier = carrier_.lock();
   }
-  if (!connection) return;
-  connection->loop().Post(
-      [connection, self = shared_from_this()] { connection->CancelCall(*self); });
+  if (!carrier) return;
+  carrier->loop().Post([carrier, self = shared_from_this()] { carrier->CancelCall(*self); });
 }
 
 bool ClientCall::Answer(Response response) {

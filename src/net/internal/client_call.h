@@ -14,8 +14,17 @@
 
 namespace portcullis::net::internal {
 
-class ClientConnection;
+class ClientCall;
 class Loop;
+
+// What works on calls on a loop, where they can be cancelled.
+class CallCarrier {
+ public:
+  virtual ~CallCarrier() = default;
+  virtual Loop& loop() = 0;  // any thread
+  // The call has been cancelled. On the loop's thread; no effect on one that it does not carry.
+  virtual void CancelCall(const ClientCall& call) = 0;
+};
 
 struct PreparedRequest {
   PreparedRequest(const ClientRequest& request, Url its_url);
@@ -23,8 +32,14 @@ struct PreparedRequest {
   Url url;
   std::string origin;       // "https://host:port"
   std::string head;         // the request line and the fields, up to Content-Length
+  Headers http2_head;       // the same for HTTP/2 (RFC 9113 §8.3.1), if the client may offer that
   bool wants_gzip = false;  // we ask for it and decode it
 };
+
+// What became of a call that was dropped on the way: an allocation failed, or the loop has stopped. Made
+// without memory; NameIfLost then makes it a failure.
+inline CallResult LostCall() { return {.response = {.status = 0}}; }
+void NameIfLost(CallResult& result);
 
 // Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
 // until a connection has it, then the one that drives that connection.
@@ -55,11 +70,14 @@ class ClientCall : public PendingCall, public std::enable_shared_from_this<Clien
 
   bool is_too_large = false;  // the body that makes it fail
 
-  // The connection an I/O thread drives for this call: there it can be cancelled.
-  void SetConnection(std::weak_ptr<ClientConnection> connection);
+  // What an I/O thread drives for this call: there it can be cancelled.
+  void SetCarrier(std::weak_ptr<CallCarrier> carrier);
+
+  int refusals = 0;  // how many times a connection has handed it back untouched
 
  private:
-  // What has come of it: once, on the thread that works on the call.
+  // What has come of it: once, on the thread that works on the call. Who is called here must hear of a call
+  // that is dropped as well.
   virtual void Deliver(CallResult outcome) = 0;
   enum class Redirect { kNone, kFollow, kFailed };
   Redirect CheckRedirect(const Response& response);
@@ -71,7 +89,7 @@ class ClientCall : public PendingCall, public std::enable_shared_from_this<Clien
   std::atomic<bool> cancelled_{false};
 
   std::mutex mutex_;
-  std::weak_ptr<ClientConnection> connection_;
+  std::weak_ptr<CallCarrier> carrier_;
 };
 
 }  // namespace portcullis::net::internal

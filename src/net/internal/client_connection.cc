@@ -51,7 +51,7 @@ void ClientConnection::CarryOnLoop(std::shared_ptr<ClientCall> call) {
 }
 
 void ClientConnection::Dial(const std::string& target) {
-  call_->SetConnection(weak_from_this());
+  call_->SetCarrier(weak_from_this());
   stage_deadline_ = loop_->now() + core_->options().dial_timeout;
   ArmTimer();
   dialer_ = std::make_shared<Dialer>(loop_, core_->resolver());
@@ -135,7 +135,10 @@ void ClientConnection::ContinueHandshake() {
   const bool with_proxy = state_ == State::kProxyHandshaking;
   const IoStatus status = stream_->Handshake();
   if (status == IoStatus::kWouldBlock) return;
-  if (status == IoStatus::kOk) return with_proxy ? AskProxy() : BeginFirstCall();
+  if (status == IoStatus::kOk && with_proxy) return AskProxy();
+  if (status == IoStatus::kOk) {
+    return NegotiatedProtocol(stream_->ssl()) == "h2" ? HandOver() : BeginFirstCall();
+  }
   if (with_proxy) return Fail(CallPhase::kConnect, DialError(stream_->error()));
   const bool http = stream_->first_bytes().starts_with("HTTP/");
   Fail(CallPhase::kHandshake,
@@ -148,6 +151,15 @@ void ClientConnection::BeginFirstCall() {
   ArmTimer();
   StartCall();
   Proceed();
+}
+
+void ClientConnection::HandOver() {
+  const auto self = shared_from_this();
+  const auto call = std::move(call_);
+  loop_->Remove(token_, stream_->fd());
+  auto stream = std::move(stream_);
+  Close();
+  core_->CarryByHttp2(call, {key_, loop_, address_, std::move(stream)});
 }
 
 bool ClientConnection::IsSound() const {
@@ -163,7 +175,7 @@ bool ClientConnection::Carry(std::shared_ptr<ClientCall> call, Gathering* driver
   call_->result.address = address_;
   if (driver == nullptr) {
     on_loop_ = true;
-    call_->SetConnection(weak_from_this());
+    call_->SetCarrier(weak_from_this());
     ArmTimer();
   }
   // The loop is not to wake up for what the driver polls for.

@@ -2,7 +2,8 @@
 
 // ClientConnection is one connection of an HttpsClient. It carries one call at a time.
 //
-// It is made on an I/O loop's thread and stays with it for its first call. Idle, it belongs to the
+// It is made on an I/O loop's thread and stays with it for its first call; if the server has chosen HTTP/2,
+// what has been made is handed over to an Http2Carrier then. Idle, it belongs to the
 // pool; then to who has taken it out: the loop's thread again or a thread that waits for its call.
 // The loop hears of the server hanging up all along.
 #pragma once
@@ -25,7 +26,9 @@
 
 namespace portcullis::net::internal {
 
-class ClientConnection final : public Sink, public std::enable_shared_from_this<ClientConnection> {
+class ClientConnection final : public Sink,
+                               public CallCarrier,
+                               public std::enable_shared_from_this<ClientConnection> {
  public:
   // `proxy`: what is connected to is that proxy, which is to lead on.
   ClientConnection(std::shared_ptr<ClientCore> core, std::shared_ptr<Loop> loop, PoolKey key,
@@ -33,7 +36,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   ~ClientConnection() override;
 
   // --- any thread
-  Loop& loop() { return *loop_; }
+  Loop& loop() override { return *loop_; }
   const PoolKey& key() const { return key_; }
   // The loop has heard it; the core looks, under its mutex.
   std::atomic<bool> hung_up{false};
@@ -41,7 +44,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   // --- the loop's thread
   // Connects to `target` ("host:port") and carries `call`.
   void Connect(std::shared_ptr<ClientCall> call, const std::string& target);
-  void CancelCall(const ClientCall& call);
+  void CancelCall(const ClientCall& call) override;
   void Abort();  // the client stops
   void OnReady(Readiness readiness) override;
 
@@ -87,6 +90,7 @@ class ClientConnection final : public Sink, public std::enable_shared_from_this<
   void StartHandshake(State state, const std::string& host);
   void ContinueHandshake();
   void BeginFirstCall();
+  void HandOver();
   void StartCall();
   bool Proceed();
   void FinishAnswer();

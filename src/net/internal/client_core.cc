@@ -6,11 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/allocation_failure.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "net/internal/client_call.h"
 #include "net/internal/client_connection.h"
 #include "net/internal/gathering.h"
+#include "net/internal/http2_carrier.h"
+#include "net/internal/tls_context.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -18,6 +21,11 @@ namespace {
 constexpr std::string_view kCanceled = "context canceled";
 
 }  // namespace
+
+ClientCore::ClientCore(IoThreads& threads, const ClientOptions& options)
+    : options_(options), threads_(threads) {}
+
+ClientCore::~ClientCore() = default;
 
 void ClientCore::Start(const std::shared_ptr<ClientCall>& call, Gathering* waiter) {
   call->max_response_bytes = call->request->max_response_bytes > 0
@@ -53,6 +61,11 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
   const std::string proxy_text = proxy ? proxy->ToString() : std::string();
   const PoolKeyView key{call->prepared->origin, tls.get(), proxy_text,
                         call->request->resolve != nullptr && !proxy};
+  if (tls != nullptr && static_cast<const ClientTlsContext&>(*tls).offers_http2()) {
+    if (const auto carrier = FindHttp2(key, call->loop.get())) {
+      return CarryByHttp2(call, carrier, waiter);
+    }
+  }
   while (auto connection = TakeIdle(key, call->loop.get())) {
     if (!connection->IsSound()) {
       connection->Close();
@@ -71,6 +84,61 @@ void ClientCore::Dispatch(const std::shared_ptr<ClientCall>& call, Gathering* wa
   }
   if (waiter != nullptr) waiter->ExpectForeign();
   Connect(call, std::make_from_tuple<PoolKey>(key), std::move(tls), std::move(proxy));
+}
+
+void ClientCore::CarryByHttp2(const std::shared_ptr<ClientCall>& call,
+                              const std::shared_ptr<Http2Carrier>& carrier, Gathering* waiter) {
+  if (waiter != nullptr) waiter->ExpectForeign();
+  if (call->loop != nullptr) return carrier->Carry(call);
+  if (!carrier->loop().RunOrPost([carrier, call] { carrier->Carry(call); })) {
+    call->Fail(CallPhase::kConnect, std::string(kCanceled));
+  }
+}
+
+void ClientCore::CarryByHttp2(const std::shared_ptr<ClientCall>& call, Http2Handover made) {
+  const auto& [origin, tls, proxy, resolved] = made.key;
+  if (const auto other = FindHttp2({origin, tls, proxy, resolved}, made.loop.get())) {
+    made.stream->ShutdownWrite();
+    return other->Carry(call);
+  }
+  const auto carrier = std::make_shared<Http2Carrier>(shared_from_this(), std::move(made));
+  bool is_kept = false;
+  base::UnlessMemoryRunsOut([&] {
+    carrier->Begin();
+    base::MutexLock lock(mutex_);
+    if (closed_) return;
+    http2_[carrier->key()].push_back(carrier);
+    is_kept = true;
+  });
+  if (is_kept) return carrier->Carry(call);
+  carrier->Abort();
+  call->Fail(CallPhase::kConnect, std::string(kCanceled));
+}
+
+std::shared_ptr<Http2Carrier> ClientCore::FindHttp2(const PoolKeyView& key, const Loop* loop) {
+  base::MutexLock lock(mutex_);
+  const auto found = http2_.find(key);
+  if (found == http2_.end()) return nullptr;
+  for (const auto& carrier : found->second) {
+    if (carrier->takes_calls() && (loop == nullptr || &carrier->loop() == loop)) return carrier;
+  }
+  return nullptr;
+}
+
+void ClientCore::Forget(const std::shared_ptr<Http2Carrier>& carrier) {
+  base::MutexLock lock(mutex_);
+  const auto found = http2_.find(carrier->key());
+  if (found == http2_.end()) return;
+  std::erase(found->second, carrier);
+  if (found->second.empty()) http2_.erase(found);
+}
+
+std::vector<std::shared_ptr<Http2Carrier>> ClientCore::Http2Carriers() {
+  base::MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<Http2Carrier>> all;
+  for (const auto& [key, carriers] : http2_)
+    all.insert(all.end(), carriers.begin(), carriers.end());
+  return all;
 }
 
 void ClientCore::Connect(const std::shared_ptr<ClientCall>& call, PoolKey key,
@@ -177,6 +245,9 @@ void ClientCore::CloseIdle() {
       entry.connection->loop().RunAndWait([&entry] { entry.connection->Close(); });
     }
   }
+  for (const auto& carrier : Http2Carriers()) {
+    carrier->loop().RunAndWait([&carrier] { carrier->CloseIfIdle(); });
+  }
 }
 
 void ClientCore::CloseAll() {
@@ -189,6 +260,9 @@ void ClientCore::CloseAll() {
   CloseIdle();
   for (const auto& connection : all) {
     connection->loop().RunAndWait([&connection] { connection->Abort(); });
+  }
+  for (const auto& carrier : Http2Carriers()) {
+    carrier->loop().RunAndWait([&carrier] { carrier->Abort(); });
   }
 }
 

@@ -53,7 +53,7 @@ class FiberCalls::FiberCall final : public ClientCall {
             std::shared_ptr<Inbox> inbox, std::size_t id)
       : ClientCall(std::move(client_request), call_deadline), inbox_(std::move(inbox)), id_(id) {}
   ~FiberCall() override {
-    if (inbox_ != nullptr) Deliver({});
+    if (inbox_ != nullptr) Deliver(LostCall());
   }
 
  private:
@@ -112,13 +112,7 @@ std::optional<CallSet::Arrival> FiberCalls::Take() {
     inbox.taken = 0;
   }
   --under_way_;
-  // One that has no answer and has not failed is a call that was lost.
-  if (first->result.ok() && first->result.response.status == 0) {
-    first->result.failure = CallFailure{.phase = CallPhase::kConnect,
-                                        .cause = "context canceled",
-                                        .message = "context canceled",
-                                        .cancelled = true};
-  }
+  NameIfLost(first->result);
   return first;
 }
 

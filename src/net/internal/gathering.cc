@@ -34,11 +34,16 @@ class GatheredCall final : public ClientCall {
       : ClientCall(std::move(client_request), call_deadline),
         arrivals_(std::move(arrivals)),
         id_(id) {}
+  ~GatheredCall() override {
+    if (arrivals_ != nullptr) Deliver(LostCall());
+  }
 
  private:
-  void Deliver(CallResult outcome) override { arrivals_->Add(id_, std::move(outcome)); }
+  void Deliver(CallResult outcome) override {
+    std::exchange(arrivals_, nullptr)->Add(id_, std::move(outcome));
+  }
 
-  const std::shared_ptr<Arrivals> arrivals_;
+  std::shared_ptr<Arrivals> arrivals_;
   const std::size_t id_;
 };
 
@@ -52,6 +57,11 @@ void Arrivals::ExpectForeign() {
   if (expects_foreign_) return;  // not later: other threads know of this
   expects_foreign_ = true;
   fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+void Arrivals::MakeRoom(std::size_t size) {
+  base::MutexLock lock(mutex_);
+  if (queue_.capacity() < size) queue_.reserve(std::max(size, 2 * queue_.capacity()));
 }
 
 void Arrivals::Add(std::size_t id, CallResult result) {
@@ -74,7 +84,8 @@ std::optional<CallSet::Arrival> Arrivals::Take() {
   base::MutexLock lock(mutex_);
   if (queue_.empty()) return std::nullopt;
   std::optional<CallSet::Arrival> first(std::move(queue_.front()));
-  queue_.pop_front();
+  queue_.erase(queue_.begin());
+  NameIfLost(first->result);
   return first;
 }
 
@@ -88,9 +99,10 @@ Gathering::~Gathering() {
 
 void Gathering::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
                       RequestBody body) {
-  ++under_way_;
+  arrivals_->MakeRoom(under_way_ + 1);
   const auto call = std::make_shared<GatheredCall>(std::move(request), deadline, arrivals_, id);
   if (body.rest) call->body = std::move(body);
+  ++under_way_;
   core_->Start(call, this);
 }
 

@@ -7,7 +7,6 @@
 #include <poll.h>
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +31,7 @@ class Arrivals {
   int fd() const { return fd_; }  // -1: no other thread adds, or no descriptor was to be had
   // Others may add without waking the waiting thread, which therefore has to look now and then.
   bool silent() const { return expects_foreign_ && fd_ < 0; }
+  void MakeRoom(std::size_t size);  // for so many at once: Add needs no memory
   void Add(std::size_t id, CallResult result);
   std::optional<CallSet::Arrival> Take();
   void Quieten();  // makes `fd` unreadable; to be followed by Take
@@ -40,7 +40,7 @@ class Arrivals {
   bool expects_foreign_ = false;  // these two are set before another thread knows of this
   int fd_ = -1;
   base::Mutex mutex_;
-  std::deque<CallSet::Arrival> queue_ PC_GUARDED_BY(mutex_);
+  std::vector<CallSet::Arrival> queue_ PC_GUARDED_BY(mutex_);
 };
 
 // Confined to its thread.

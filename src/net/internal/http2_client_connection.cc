@@ -68,6 +68,12 @@ void Http2ClientConnection::OnDialled(Dialer::Outcome& outcome) {
   ContinueHandshake();
 }
 
+void Http2ClientConnection::Adopt(std::unique_ptr<Stream> stream) {
+  stream_ = std::move(stream);
+  token_ = loop_->Add(stream_->fd(), *this);
+  Greet();
+}
+
 void Http2ClientConnection::ContinueHandshake() {
   const IoStatus status = stream_->Handshake();
   if (status == IoStatus::kWouldBlock) return;
@@ -126,20 +132,22 @@ void Http2ClientConnection::Read() {
     if (taken < 0) return Lose(nghttp2_strerror(static_cast<int>(taken)));
     SchedulePull();  // acknowledgements and windows
   }
-  if (std::exchange(read_scheduled_, true)) return;
+  if (read_scheduled_) return;
   loop_->Post([self = shared_from_this()] {
     self->read_scheduled_ = false;
     if (self->alive()) self->Read();
   });
+  read_scheduled_ = true;
 }
 
 void Http2ClientConnection::SchedulePull() {
-  if (std::exchange(pull_scheduled_, true)) return;
+  if (pull_scheduled_) return;
   loop_->Defer([self = shared_from_this()] {
     self->pull_scheduled_ = false;
     if (base::UnlessMemoryRunsOut([&] { self->Pull(); }) || self->state_ == State::kClosed) return;
     base::UnlessMemoryRunsOut([&] { self->Lose("cannot allocate memory"); });
   });
+  pull_scheduled_ = true;
 }
 
 void Http2ClientConnection::Pull() {
@@ -182,12 +190,13 @@ bool Http2ClientConnection::Flush() {
 }
 
 void Http2ClientConnection::ArmPing() {
-  if (options_.ping_after == base::Duration{} || std::exchange(ping_armed_, true)) return;
+  if (options_.ping_after == base::Duration{} || ping_armed_) return;
   const auto time = pinged_at_ == base::SteadyTime{} ? heard_at_ + options_.ping_after
                                                      : pinged_at_ + options_.ping_timeout;
   timer_ = loop_->At(time, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->OnPingTimer();
   });
+  ping_armed_ = true;
 }
 
 void Http2ClientConnection::OnPingTimer() {
@@ -196,7 +205,7 @@ void Http2ClientConnection::OnPingTimer() {
   const auto now = loop_->now();
   if (pinged_at_ != base::SteadyTime{}) {
     if (now >= pinged_at_ + options_.ping_timeout) {
-      return Lose("keepalive ping failed to receive ACK within timeout");
+      return Lose(std::string(options_.ping_failure));
     }
   } else if (now >= heard_at_ + options_.ping_after) {
     pinged_at_ = now;

@@ -34,10 +34,16 @@ class Http2ClientConnection final : public Http2Connection,
                         const Http2Options& options, Http2Listener& listener);
   ~Http2ClientConnection() override;
   void Connect();
+  // Speaks HTTP/2 on a connection that has been made, registered with no loop. Requests may be
+  // started at once, before the server has said anything.
+  void Adopt(std::unique_ptr<Stream> stream);
 
   bool is_open() const override { return state_ == State::kOpen; }
   std::size_t streams() const override { return streams_.size(); }
-  std::int32_t Start(std::span<const Http2Field> head, std::string body, bool ends,
+  // Whether one more request would be sent at once: the server has not said GOAWAY, and allows more
+  // than there are.
+  bool has_room() const;
+  std::int32_t Start(std::span<const Http2Field> head, RequestBody body, bool ends,
                      Http2Receiver& receiver) override;
   void Send(std::int32_t stream, std::string piece, bool ends) override;
   void Reset(std::int32_t stream) override;
@@ -58,7 +64,7 @@ class Http2ClientConnection final : public Http2Connection,
 
   struct ClientStream {
     Http2Receiver* receiver = nullptr;
-    std::string out;
+    RequestBody out;
     std::size_t taken = 0;       // of `out`
     bool ends = false;           // nothing follows what is in `out`
     bool deferred = false;       // nghttp2 waits for more to send

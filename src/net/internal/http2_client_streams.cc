@@ -31,6 +31,18 @@ int Contained(Work&& work) {
   return result;
 }
 
+// The bytes of the body from `from` on.
+void CopyBody(const RequestBody& body, std::size_t from, std::span<char> to) {
+  const std::size_t of_front =
+      from < body.front.size() ? std::min(to.size(), body.front.size() - from) : 0;
+  if (of_front > 0) std::memcpy(to.data(), body.front.data() + from, of_front);
+  const std::size_t left = to.size() - of_front;
+  if (left > 0) {
+    std::memcpy(to.data() + of_front, body.rest->data() + (from + of_front - body.front.size()),
+                left);
+  }
+}
+
 }  // namespace
 
 bool Http2ClientConnection::MakeSession() {
@@ -99,9 +111,15 @@ bool Http2ClientConnection::MakeSession() {
                                                options_.connection_window) == 0;
 }
 
-std::int32_t Http2ClientConnection::Start(std::span<const Http2Field> head, std::string body,
+bool Http2ClientConnection::has_room() const {
+  if (state_ != State::kOpen && state_ != State::kGreeting) return false;
+  return streams_.size() <
+         nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+}
+
+std::int32_t Http2ClientConnection::Start(std::span<const Http2Field> head, RequestBody body,
                                           bool ends, Http2Receiver& receiver) {
-  if (!is_open()) return 0;
+  if (state_ != State::kOpen && state_ != State::kGreeting) return 0;
   constexpr std::size_t kUsual = 16;
   std::array<nghttp2_nv, kUsual> few{};
   std::vector<nghttp2_nv> many;
@@ -119,32 +137,36 @@ std::int32_t Http2ClientConnection::Start(std::span<const Http2Field> head, std:
   provider.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* buffer,
                               std::size_t size, std::uint32_t* flags, nghttp2_data_source*,
                               void* user) { return Self(user).ReadBody(id, buffer, size, flags); };
-  const bool no_body = ends && body.empty();
-  const std::int32_t id = nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(),
-                                                 no_body ? nullptr : &provider, nullptr);
-  if (id <= 0) return 0;
+  const bool no_body = ends && body.size() == 0;
   if (streams_.empty()) {
     heard_at_ = loop_->now();
     pinged_at_ = {};
   }
-  ClientStream& stream = streams_[id];
+  // What needs memory comes first: an allocation that fails leaves no stream.
+  ArmPing();
+  SchedulePull();
+  const auto next = static_cast<std::int32_t>(nghttp2_session_get_next_stream_id(session_));
+  ClientStream& stream = streams_[next];
   stream.receiver = &receiver;
   stream.out = std::move(body);
   stream.ends = ends;
   stream.upload_done = no_body;
-  ArmPing();
-  SchedulePull();
-  return id;
+  const std::int32_t id = nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(),
+                                                 no_body ? nullptr : &provider, nullptr);
+  if (id > 0) return id;
+  streams_.erase(next);
+  return 0;
 }
 
 void Http2ClientConnection::Send(std::int32_t id, std::string piece, bool ends) {
   ClientStream* const stream = Find(id);
   if (stream == nullptr || stream->ends) return;
   if (stream->taken == stream->out.size()) {
-    stream->out = std::move(piece);
+    stream->out = {std::move(piece), nullptr};
     stream->taken = 0;
   } else {
-    stream->out += piece;
+    if (const auto rest = std::move(stream->out.rest)) stream->out.front += *rest;
+    stream->out.front += piece;
   }
   stream->ends = ends;
   if (std::exchange(stream->deferred, false)) nghttp2_session_resume_data(session_, id);
@@ -166,10 +188,10 @@ ssize_t Http2ClientConnection::ReadBody(std::int32_t id, std::uint8_t* buffer, s
     stream->deferred = true;
     return NGHTTP2_ERR_DEFERRED;
   }
-  if (taken > 0) std::memcpy(buffer, stream->out.data() + stream->taken, taken);
+  CopyBody(stream->out, stream->taken, {reinterpret_cast<char*>(buffer), taken});
   stream->taken += taken;
   if (stream->taken == stream->out.size()) {
-    std::string().swap(stream->out);
+    stream->out = {};
     stream->taken = 0;
     if (stream->ends) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -225,8 +247,10 @@ void Http2ClientConnection::OnGoaway(const nghttp2_frame& frame) {
   if (state_ != State::kOpen) return;
   state_ = State::kDraining;
   if (listener_ == nullptr) return;
-  listener_->OnDraining(frame.goaway.error_code,
-                        Text(frame.goaway.opaque_data, frame.goaway.opaque_data_len));
+  listener_->OnDraining(
+      {.code = frame.goaway.error_code,
+       .last_stream = frame.goaway.last_stream_id,
+       .debug_data = Text(frame.goaway.opaque_data, frame.goaway.opaque_data_len)});
 }
 
 void Http2ClientConnection::OnData(std::int32_t id, std::string_view data) {
@@ -244,6 +268,8 @@ void Http2ClientConnection::OnStreamClosed(std::int32_t id, std::uint32_t code) 
   if (!end.complete) {
     end.not_processed = code == NGHTTP2_REFUSED_STREAM || !stream.sent;
     end.code = code;
+    end.reset_by_server = stream.reset_by_server;
+    end.head_too_large = stream.fields_too_large;
     const char* const name = nghttp2_http2_strerror(code);
     if (stream.fields_too_large) {
       end.cause = "the server has sent too large a head";

@@ -49,7 +49,8 @@ RoundTrip::RoundTrip(Stream& stream, ClientCall& call, std::size_t max_header_by
       call_(call),
       max_header_bytes_(max_header_bytes),
       reused_(reused),
-      sent_before_(stream.bytes_sent()) {
+      sent_before_(stream.bytes_sent()),
+      answer_(call) {
   BeginParser();
   out_.Append(Beginning(call_));
   const auto& rest = call_.body.rest;
@@ -109,7 +110,7 @@ RoundTrip::State RoundTrip::JudgeOverhead() {
   if (in_body && pending_.size() > kMaxLine) {
     return Failed(CallPhase::kRead, "header line too long");
   }
-  if (wire_bytes_ <= 2 * max_header_bytes_ + 16 * body_bytes_) return State::kUnderWay;
+  if (wire_bytes_ <= 2 * max_header_bytes_ + 16 * answer_.body_bytes()) return State::kUnderWay;
   if (in_body) {
     return Failed(CallPhase::kRead, "chunked encoding contains too much non-data");
   }
@@ -138,18 +139,18 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
         pending_.assign(bytes);
         return State::kUnderWay;
       case Http1Parser::State::kDone:
-        if (response_.status >= 200 || response_.status == 101) {
+        if (answer_.response().status >= 200 || answer_.response().status == 101) {
           pending_.assign(bytes);
           return OnWholeMessage();
         }
         // An interim answer: the real one follows (RFC 9110 §15.2).
-        response_ = {};
+        answer_.Restart();
         first_line_.clear();
         BeginParser();
         if (bytes.empty()) return State::kUnderWay;
         continue;
       case Http1Parser::State::kStopped:
-        return Failed(body_error_phase_, body_error_);
+        return Failed(answer_.failed_phase(), answer_.cause());
       case Http1Parser::State::kHeaderTooLarge:
         return Failed(CallPhase::kFirstByte,
                       base::StrCat(kBroken, "net/http: server response headers exceeded ",
@@ -182,61 +183,24 @@ std::string_view RoundTrip::FieldsOf(std::string_view head) const {
 
 void RoundTrip::OnStatusLine(int status, std::string_view reason, int version) {
   (void)reason, (void)version;
-  response_.status = status;
+  answer_.OnStatus(status);
 }
 
 void RoundTrip::OnField(std::string_view name, std::string_view value) {
-  constexpr std::size_t kFewFields = 8;
-  if (response_.headers.empty()) response_.headers.Reserve(kFewFields);
-  response_.headers.Add(name, value);
+  answer_.OnField(name, value);
 }
 
 bool RoundTrip::OnHead() {
-  constexpr std::int64_t kMaxReserve = 1 << 20;
-  const auto length = parser_->content_length();
-  if (call_.prepared->wants_gzip &&
-      base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip")) {
-    inflater_.emplace(call_.max_response_bytes);
-  } else if (length > 0 && !call_.request->on_data) {
-    response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserve)));
-  }
+  answer_.OnHead(parser_->content_length());
   return true;
 }
 
-bool RoundTrip::OnBody(std::string_view piece) {
-  body_bytes_ += piece.size();
-  if (call_.request->on_data) {
-    call_.request->on_data({response_.status, response_.headers}, piece);
-    return true;
-  }
-  const auto limit = call_.max_response_bytes;
-  if (limit > 0 && body_bytes_ > limit) {
-    is_too_large_ = true;
-    body_error_phase_ = CallPhase::kRead;
-    body_error_ = base::StrCat("response body is larger than ", std::to_string(limit), " bytes");
-    return false;
-  }
-  if (!inflater_) {
-    response_.body.append(piece);
-    return true;
-  }
-  const base::Status inflated = inflater_->Add(piece, response_.body);
-  if (inflated.ok()) return true;
-  is_too_large_ = inflater_->is_too_large();
-  body_error_phase_ = CallPhase::kDecode;
-  body_error_ = inflated.message();
-  return false;
-}
+bool RoundTrip::OnBody(std::string_view piece) { return answer_.OnBody(piece); }
 
 // The body has ended where it says that it does.
 RoundTrip::State RoundTrip::OnWholeMessage() {
-  if (!inflater_) return State::kAnswered;
-  if (const base::Status whole = inflater_->Finish(); !whole.ok()) {
-    return Failed(CallPhase::kDecode, whole.message());
-  }
-  response_.headers.Remove("Content-Encoding");
-  response_.headers.Remove("Content-Length");
-  return State::kAnswered;
+  if (answer_.Finish()) return State::kAnswered;
+  return Failed(answer_.failed_phase(), answer_.cause());
 }
 
 CallPhase RoundTrip::phase() const { return out_.empty() ? ReadPhase() : CallPhase::kWrite; }

@@ -8,14 +8,13 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "net/client.h"
+#include "net/internal/answer_reader.h"
 #include "net/internal/client_call.h"
-#include "net/internal/gzip.h"
 #include "net/internal/http1_parser.h"
 #include "net/internal/stream.h"
 #include "net/internal/write_queue.h"
@@ -45,9 +44,9 @@ class RoundTrip final : public MessageSink {
 
   CallPhase failed_phase() const { return failed_phase_; }
   std::string& cause() { return cause_; }
-  bool is_too_large() const { return is_too_large_; }
+  bool is_too_large() const { return answer_.is_too_large(); }
   // The answer; its head and what there is of its body after a failure in kRead.
-  Response& response() { return response_; }
+  Response& response() { return answer_.response(); }
   // After kAnswered: whether the connection can carry another call.
   bool keeps_connection() const;
 
@@ -79,17 +78,11 @@ class RoundTrip final : public MessageSink {
   std::unique_ptr<Http1Parser> parser_;
   std::string pending_;     // bytes the parser wants to see again with more behind them
   std::string first_line_;  // what came first, for the text about malformed answers
-  Response response_;
-  std::size_t wire_bytes_ = 0;        // received in all
-  std::size_t body_bytes_ = 0;        // of the body as it arrives
-  std::optional<Inflater> inflater_;  // of a body that is compressed
-  // Why OnBody has stopped the parser.
-  CallPhase body_error_phase_ = CallPhase::kRead;
-  std::string body_error_;
+  AnswerReader answer_;
+  std::size_t wire_bytes_ = 0;  // received in all
   bool any_byte_ = false;
   CallPhase failed_phase_ = CallPhase::kNone;
   std::string cause_;
-  bool is_too_large_ = false;
 };
 
 }  // namespace portcullis::net::internal

@@ -49,12 +49,14 @@ class ClientTlsContext final : public ClientTls {
   // For a connection to `host`, ready to be given to Stream::StartTls with Check(host).
   SSL* NewSession(const std::string& host) const;
   PeerCheck Check(const std::string& host) const;
+  bool offers_http2() const { return offers_http2_; }
 
  private:
   friend base::Result<std::shared_ptr<const ClientTls>> ClientTls::Create(const ClientTlsOptions&);
   SslContextPtr context_;
   pki::X509StorePtr roots_;  // null: no verification
   std::string server_name_;
+  bool offers_http2_ = false;
 };
 
 // The protocol agreed on by ALPN, "" if none.

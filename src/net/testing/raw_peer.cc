@@ -33,6 +33,19 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
+int ChooseProtocol(SSL* ssl, const unsigned char** out, unsigned char* out_size,
+                   const unsigned char* offered, unsigned int offered_size, void* chosen) {
+  (void)ssl;
+  const std::string& alpn = *static_cast<const std::string*>(chosen);
+  const std::string ours = static_cast<char>(alpn.size()) + alpn;
+  const std::string_view list(reinterpret_cast<const char*>(offered), offered_size);
+  const auto found = alpn.empty() ? std::string_view::npos : list.find(ours);
+  if (found == std::string_view::npos) return SSL_TLSEXT_ERR_NOACK;
+  *out = offered + found + 1;
+  *out_size = static_cast<unsigned char>(alpn.size());
+  return SSL_TLSEXT_ERR_OK;
+}
+
 void Use(SSL_CTX* context, const pki::KeyPair& pair) {
   const auto parsed = pki::ParseKeyPair(pair.certificate_pem, pair.key_pem);
   if (!parsed.ok()) return;
@@ -181,8 +194,11 @@ std::string RawPeer::PeerCertificate() const {
 
 RawServer::RawServer(Script script) : RawServer(std::move(script), pki::KeyPair{}) {}
 
-RawServer::RawServer(Script script, pki::KeyPair serving, int max_tls_version)
-    : script_(std::move(script)), serving_(std::move(serving)), max_tls_version_(max_tls_version) {
+RawServer::RawServer(Script script, pki::KeyPair serving, int max_tls_version, std::string alpn)
+    : script_(std::move(script)),
+      serving_(std::move(serving)),
+      max_tls_version_(max_tls_version),
+      alpn_(std::move(alpn)) {
   fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   auto address = Loopback(0);
   bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
@@ -228,6 +244,7 @@ void RawServer::Serve(int fd, int number) {
     SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context, max_tls_version_);
     Use(context, serving_);
+    SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, &alpn_);
     SSL* ssl = SSL_new(context);
     peer.ssl_ = ssl;
     SSL_set_fd(ssl, peer.fd_);
@@ -240,7 +257,7 @@ void RawServer::Serve(int fd, int number) {
   close(fd);
 }
 
-TestCertificates TestCertificates::Make() {
+TestCertificates TestCertificates::Make(const std::vector<std::string>& dns_names) {
   const auto now = base::SystemClock().Now();
   TestCertificates certificates;
   certificates.authority = pki::MakeAuthority("test-ca", now).value();
@@ -248,7 +265,7 @@ TestCertificates TestCertificates::Make() {
     return Issue(certificates.authority,
                  {.common_name = "test",
                   .organizations = {},
-                  .dns_names = {"localhost"},
+                  .dns_names = dns_names,
                   .ip_addresses = {"127.0.0.1"},
                   .server = server,
                   .client = !server,

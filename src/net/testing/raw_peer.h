@@ -65,7 +65,8 @@ class RawServer {
   using Script = std::function<void(RawPeer& peer, int number)>;  // number counts from 1
 
   explicit RawServer(Script script);
-  RawServer(Script script, pki::KeyPair serving, int max_tls_version = 0);
+  // `alpn`: the protocol it chooses ("h2") if the client offers that, and none otherwise.
+  RawServer(Script script, pki::KeyPair serving, int max_tls_version = 0, std::string alpn = "");
   ~RawServer();
   int port() const { return port_; }
   int connections() const { return connections_; }
@@ -76,6 +77,7 @@ class RawServer {
   Script script_;
   pki::KeyPair serving_;
   int max_tls_version_ = 0;
+  std::string alpn_;
   int fd_ = -1;
   int port_ = 0;
   std::atomic<int> connections_{0};
@@ -90,7 +92,8 @@ struct TestCertificates {
   pki::KeyPair authority;
   pki::KeyPair serving;
   pki::KeyPair client;
-  static TestCertificates Make();
+  // The names that the serving one is for besides 127.0.0.1.
+  static TestCertificates Make(const std::vector<std::string>& dns_names = {"localhost"});
 };
 
 }  // namespace portcullis::net::testing
