@@ -265,6 +265,7 @@ base::Result<ClientConfig> Resolve(const Config& config, std::string_view contex
   out.tls.insecure_skip_verify = cluster.insecure_skip_tls_verify;
   out.tls.server_name = cluster.tls_server_name;
   out.tls.ca_pem = TRY(ReadAuthority(cluster));
+  out.tls.protocols = net::ClientProtocols::kHttp2OrHttp1;
   out.exec_cluster = ExecClusterOf(cluster, out.tls);
   return out;
 }

@@ -24,6 +24,7 @@ base::Result<ClientConfig> InCluster(const ClusterPlace& place) {
   config.url = base::StrCat("https://", is_ipv6 ? base::StrCat("[", place.host, "]") : place.host,
                             ":", place.port);
   config.tls.ca_pem = TRY(base::ReadFile(base::StrCat(place.folder, "/ca.crt")));
+  config.tls.protocols = net::ClientProtocols::kHttp2OrHttp1;
   config.user.token_file = base::StrCat(place.folder, "/token");
   TRY(base::ReadFile(config.user.token_file));
   return config;

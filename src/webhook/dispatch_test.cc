@@ -57,7 +57,7 @@ TEST_P(DispatchTest, TellsCallErrorsApart) {
       {{.raw_body = "{}"}, "received invalid webhook response: webhook response was absent"},
       {{.drop = true},
        base::StrCat("failed to call webhook: Post ", base::GoQuote(server_.Url("/a?timeout=5s")),
-                    ": EOF")},
+                    ": stream error: stream ID 5; INTERNAL_ERROR; received from peer")},
   };
   Validating({Hook("a.x.y", "/a")});
   for (const ErrorCase& c : cases) {

@@ -70,6 +70,8 @@ void Endpoint::Prepare() const {
     }
     host = url->host;
     port = url->EffectivePort();
+    // One connection for all calls would lead to one of many servers behind a balancer.
+    if (net::IsLoopbackHost(host)) options.protocols = net::ClientProtocols::kHttp2OrHttp1;
     cluster.server = base::StrCat(url->scheme, "://", url->Authority());
     ready_.url = base::StrCat(cluster.server, kubeconfig::RequestPath(url->path));
   } else {

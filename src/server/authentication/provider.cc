@@ -287,6 +287,7 @@ base::Result<std::shared_ptr<Provider>> Provider::Create(
   if (!settings->certificate_authority.empty()) {
     net::ClientTlsOptions options;
     options.ca_pem = settings->certificate_authority;
+    options.protocols = net::ClientProtocols::kHttp2OrHttp1;
     tls = TRY(net::ClientTls::Create(options));
   }
   return std::shared_ptr<Provider>(
