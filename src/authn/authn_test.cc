@@ -24,7 +24,7 @@ TEST(ParseCsv, ReadsAsGoDoes) {
   EXPECT_EQ(*records, (std::vector<Strings>{
                           {"a", "b", "c"}, {"x,y", "say \"hi\"", "two\nlines"}, {"last", ""}}));
   EXPECT_EQ(ParseCsv("a,b\nx,y\"z").status().message(),
-            "parse error on line 2, column 4: bare \" in non-quoted field");
+            "parse error on line 2, column 4: bare \" in non-quoted-field");
   EXPECT_EQ(ParseCsv("\"a\"b").status().message(),
             "parse error on line 1, column 3: extraneous or missing \" in quoted-field");
 }

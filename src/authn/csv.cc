@@ -44,7 +44,7 @@ class CsvReader {
   base::Result<std::string> Bare() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != ',' && !AtLineEnd()) {
-      if (text_[at_] == '"') return Error("bare \" in non-quoted field");
+      if (text_[at_] == '"') return Error("bare \" in non-quoted-field");
       ++at_;
     }
     return std::string(text_.substr(begin, at_ - begin));

@@ -12,7 +12,7 @@
 
 namespace portcullis::authn {
 
-// Errors: `parse error on line 1, column 2: bare " in non-quoted field`.
+// Errors: `parse error on line 1, column 2: bare " in non-quoted-field`.
 base::Result<std::vector<std::vector<std::string>>> ParseCsv(std::string_view text);
 
 }  // namespace portcullis::authn
