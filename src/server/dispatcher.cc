@@ -77,6 +77,13 @@ Reply NoMemory(Call& call) {
   return reply;
 }
 
+// What authorization refuses is told with one header more than what a verb does.
+Reply RefusalOf(Call& call, const base::Status& status) {
+  Reply reply = ErrorReply(call, status);
+  if (reply.status == 403) reply.headers.Set("X-Content-Type-Options", "nosniff");
+  return reply;
+}
+
 template <std::size_t N>
 bool IsOneOf(std::string_view name, const std::string_view (&names)[N]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -255,7 +262,7 @@ void Dispatcher::Begin(std::shared_ptr<Call> call) {
     call->on_io_thread = false;
     MustConfirm(*call) ? Confirm(call) : Queue(call);
   } else if (!status.ok()) {
-    Answer(call, ErrorReply(*call, status));
+    Answer(call, RefusalOf(*call, status));
   } else if (instead) {
     Answer(call, *std::move(instead));
   } else if (call->rules_revision && IsJudgedByPods(call->user)) {
@@ -306,7 +313,7 @@ void Dispatcher::Enter(std::shared_ptr<Call> call) {
   const base::Status access = filters::Authorize(*call, instead);
   call->is_authorized = access.ok() && !instead;
   if (!access.ok()) {
-    Answer(call, ErrorReply(*call, access));
+    Answer(call, RefusalOf(*call, access));
   } else if (instead) {
     Answer(call, *std::move(instead));
   } else if (!call->exchange->body_complete()) {

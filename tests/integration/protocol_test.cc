@@ -53,6 +53,19 @@ TEST(Protocol, TablesAndMetadataAreMadeOnDemand) {
   EXPECT_FALSE(metadata["items"][std::size_t{0}].Has("data"));
 }
 
+TEST(Protocol, OnlyAuthorizationForbidsBrowsersToSniff) {
+  TestServer server;
+  constexpr std::string_view kHeader = "X-Content-Type-Options";
+
+  const Answer stranger = server.Anonymous("/api/v1/namespaces/default");
+  const Answer protected_one = server.Delete("/api/v1/namespaces/default");
+
+  EXPECT_EQ(stranger.status, 403);
+  EXPECT_EQ(stranger.headers.Get(kHeader), "nosniff");
+  EXPECT_EQ(protected_one.status, 403);
+  EXPECT_FALSE(protected_one.headers.Has(kHeader));
+}
+
 TEST(Protocol, NotEachStatusHasATable) {
   TestServer server;
   const auto status = [&](std::string_view path) {
