@@ -52,6 +52,7 @@
 #include "server/discovery/documents.h"
 #include "server/dispatcher.h"
 #include "server/environment.h"
+#include "server/filters/answer_headers.h"
 #include "server/memory_budget.h"
 #include "server/own_requests.h"
 #include "server/process_gauges.h"
@@ -127,6 +128,8 @@ class Server final : public ApiServer {
     env_.clock = &clock_;
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
+    answer_headers_ = TRY(filters::AnswerHeaders::Create(options_));
+    if (answer_headers_.any()) env_.answer_headers = &answer_headers_;
     TRY(io_.status());
     if (!options_.data_dir.empty()) folder_ = TRY(DataFolder::Open(options_.data_dir));
     memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
@@ -434,6 +437,7 @@ class Server final : public ApiServer {
   const base::Clock& clock_;
   metrics::Registry metrics_;
   const metrics::RequestMetrics request_metrics_{metrics_};
+  filters::AnswerHeaders answer_headers_;
   Environment env_;
   Documents documents_{env_};
   AdmissionTraces traces_{static_cast<std::size_t>(std::max(options_.admission_trace_history, 0))};

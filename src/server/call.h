@@ -67,6 +67,7 @@ struct Call : engine::Operation {
   std::shared_ptr<Seat> seat;                             // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
+  bool allows_origin = false;  // a script of another site may read the answer (CORS)
   bool is_authorized = false;
   bool takes_cbor = false;           // its endpoint reads and writes CBOR, errors included
   base::Status freshness;            // why the store has not caught up with other servers

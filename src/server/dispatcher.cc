@@ -14,6 +14,7 @@
 #include "server/admission_traces.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
+#include "server/filters/answer_headers.h"
 #include "server/filters/finish.h"
 #include "server/memory_budget.h"
 #include "server/options.h"
@@ -239,6 +240,9 @@ void Dispatcher::Queue(const std::shared_ptr<Call>& call) {
     response.status = reply.status;
     response.headers = std::move(reply.headers);
     response.headers.Set("Content-Type", reply.content_type);
+    if (env_.answer_headers != nullptr) {
+      env_.answer_headers->AddTo(response.headers, *call, /*is_late=*/true);
+    }
     response.body = std::move(reply.body);
     call->exchange->Respond(std::move(response));
     return;

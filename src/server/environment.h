@@ -27,6 +27,10 @@ class Policy;
 class Sink;
 }  // namespace portcullis::audit
 
+namespace portcullis::server::filters {
+class AnswerHeaders;
+}
+
 namespace portcullis::server {
 
 struct Options;
@@ -52,8 +56,9 @@ struct Environment : engine::World {
   Seats* seats = nullptr;
   WatchHub* watches = nullptr;
   AdmissionTraces* traces = nullptr;
-  Documents* documents = nullptr;  // discovery, OpenAPI, health
-  std::string server_address;      // "10.0.0.1:6443", as discovery tells it
+  const filters::AnswerHeaders* answer_headers = nullptr;  // null: no flag adds any
+  Documents* documents = nullptr;                          // discovery, OpenAPI, health
+  std::string server_address;                              // "10.0.0.1:6443", as discovery tells it
 };
 
 }  // namespace portcullis::server

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "authn/csv.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "flags/flags.h"
@@ -65,6 +66,16 @@ using admission::UsageHistoryOptions;
 template <auto Delivery, auto Set>
 base::Status SetAudit(Options& options, std::string_view value) {
   return Set(options.*Delivery, value);
+}
+
+// As pflag reads lists: a line of CSV, in which a field with commas is quoted.
+template <auto Member>
+base::Status AddToRecord(flags::OwnerOf<Member>& options, std::string_view value) {
+  const auto records = TRY(authn::ParseCsv(value));
+  if (records.empty()) return base::OkStatus();
+  std::vector<std::string>& list = options.*Member;
+  list.insert(list.end(), records.front().begin(), records.front().end());
+  return base::OkStatus();
 }
 
 template <auto Member>
@@ -231,7 +242,10 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"coordinated-leadership-lease-duration", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-renew-deadline", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-retry-period", kTime, "", "", nullptr, kOneServer},
-    {"cors-allowed-origins", kMany, "", "", nullptr, "CORS is not served"},
+    {"cors-allowed-origins", kMany, "",
+     "Origins whose scripts may read answers (CORS): regular expressions with ^ or // at the "
+     "beginning of the host and $ or : at its end",
+     &AddToRecord<&Options::cors_allowed_origins>, ""},
     {"data-dir", kText, "portcullis-data", "Directory of the store, certificates and kubeconfig",
      &SetText<&Options::data_dir>, ""},
     {"debug-socket-path", kText, "", "", nullptr, "there is no profiler"},
@@ -480,7 +494,10 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"storage-media-type", kText, "", "", nullptr, "objects are stored as JSON"},
     {"store", kText, "sqlite", "Where objects are kept without --etcd-servers: sqlite or memory",
      &SetStore, ""},
-    {"strict-transport-security-directives", kMany, "", "", nullptr, "TLS is always on"},
+    {"strict-transport-security-directives", kMany, "",
+     "Directives of the header Strict-Transport-Security: max-age=expireTime, includeSubDomains, "
+     "preload",
+     &AddToRecord<&Options::strict_transport_security_directives>, ""},
     {"tls-cert-file", kText, "", "Serving certificate; default: made at first start",
      &SetText<&Options::tls_cert_file>, ""},
     {"tls-cipher-suites", kMany, "", "Cipher suites of TLS 1.2, by their IANA names",

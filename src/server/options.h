@@ -57,6 +57,8 @@ struct Options {
   std::vector<int> tls_curve_preferences;  // CurveID values of Go's crypto/tls
   int http2_max_streams_per_connection = 250;
   bool disable_http2_serving = false;
+  std::vector<std::string> strict_transport_security_directives;
+  std::vector<std::string> cors_allowed_origins;  // regular expressions
   double goaway_chance = 0;
   std::chrono::nanoseconds shutdown_delay{0};
 

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "cel/library/regex.h"
 #include "golang/strconv.h"
 #include "registry/services/address_range.h"
 #include "release/release.h"
@@ -222,6 +223,56 @@ void CheckSigner(const Options& options, std::vector<std::string>& problems) {
       "--service-account-signing-key-file");
 }
 
+void CheckTransportSecurity(const Options& options, std::vector<std::string>& problems) {
+  for (const std::string& directive : options.strict_transport_security_directives) {
+    std::string problem;
+    if (base::Trim(directive).empty()) {
+      problem = "empty value in strict-transport-security-directives";
+    } else if (directive != "includeSubDomains" && directive != "preload") {
+      const auto parts = base::Split(directive, '=');
+      if (parts.size() == 2 && parts.front() == "max-age") continue;
+      problem =
+          "--strict-transport-security-directives invalid, allowed values: max-age=expireTime, "
+          "includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for "
+          "more information";
+    }
+    if (problem.empty() || std::find(problems.begin(), problems.end(), problem) != problems.end()) {
+      continue;
+    }
+    problems.push_back(std::move(problem));
+  }
+}
+
+// What is wrong with an origin; "" if nothing is. One that could stand within a longer host would
+// allow others than are meant (CVE-2022-1996).
+std::string OriginProblem(const std::string& origin) {
+  const auto compiled = cel::Regex::Compile(origin);
+  if (!compiled.ok()) return compiled.status().message();
+  const bool has_start =
+      origin.find('^') != std::string::npos || origin.find("//") != std::string::npos;
+  const bool has_end = origin.find_first_of("$:") != std::string::npos;
+  if (has_start && has_end) return "";
+  return "regular expression does not pin to start/end of host in the origin header";
+}
+
+void CheckOrigins(const Options& options, std::vector<std::string>& problems) {
+  constexpr std::string_view kHelp =
+      ", help: List of allowed origins for CORS, comma separated. An allowed origin can be a "
+      "regular expression to support subdomain matching. If this list is empty CORS will not be "
+      "enabled. Please ensure each expression matches the entire hostname by anchoring to the "
+      "start with '^' or including the '//' prefix, and by anchoring to the end with '$' or "
+      "including the ':' port separator suffix. Examples of valid expressions are "
+      "'//example\\.com(:|$)' and '^https://example\\.com(:|$)'";
+  for (const std::string& origin : options.cors_allowed_origins) {
+    if (origin.empty()) {
+      problems.push_back(base::StrCat("empty value in --cors-allowed-origins", kHelp));
+    } else if (const std::string problem = OriginProblem(origin); !problem.empty()) {
+      problems.push_back(base::StrCat(
+          "--cors-allowed-origins has an invalid regular expression: ", problem, kHelp));
+    }
+  }
+}
+
 void CheckFiles(const Options& options, std::vector<std::string>& problems) {
   const auto readable = [&](std::string_view flag, const std::string& path) {
     if (path.empty() || access(path.c_str(), R_OK) == 0) return;
@@ -310,6 +361,8 @@ std::vector<std::string> CheckOptions(const Options& options) {
   if (options.goaway_chance < 0 || options.goaway_chance > 0.02) {
     problems.emplace_back("--goaway-chance can not be less than 0 or greater than 0.02");
   }
+  CheckTransportSecurity(options, problems);
+  CheckOrigins(options, problems);
   if (const auto version = ParseTlsVersion(options.tls_min_version); !version.ok()) {
     problems.push_back(version.status().message());
   }

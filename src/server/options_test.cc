@@ -267,6 +267,44 @@ TEST(Options, FlagsOfAnIssuerComeTogetherAndWithoutAFile) {
             (std::vector<std::string>{"ES256", "RS384"}));
 }
 
+TEST(Options, ChecksDirectivesOfTransportSecurity) {
+  const std::string flag = "--strict-transport-security-directives=";
+  EXPECT_EQ(Problems({flag + "max-age=31536000,includeSubDomains,preload"}), Texts{});
+  EXPECT_EQ(Problems({flag + "a,b,,max-age"}),
+            (Texts{"--strict-transport-security-directives invalid, allowed values: "
+                   "max-age=expireTime, includeSubDomains, preload. see "
+                   "https://tools.ietf.org/html/rfc6797#section-6.1 for more information",
+                   "empty value in strict-transport-security-directives"}));
+}
+
+TEST(Options, ChecksAllowedOrigins) {
+  struct Case {
+    std::string flag, problem;
+  };
+  const Case cases[] = {
+      {R"(//example\.com(:|$))", ""},
+      {R"("^https://a{1,2}$")", ""},
+      {"a",
+       "--cors-allowed-origins has an invalid regular expression: regular expression does not "
+       "pin to start/end of host in the origin header, help: List of allowed origins"},
+      {"^(a$",
+       "--cors-allowed-origins has an invalid regular expression: error parsing regexp: "
+       "missing closing ): `^(a$`, help: List of allowed origins"},
+      {",^a$", "empty value in --cors-allowed-origins, help: List of allowed origins"},
+  };
+  for (const auto& [flag, problem] : cases) {
+    const Texts problems = Problems({"--cors-allowed-origins=" + flag});
+    ASSERT_EQ(problems.size(), problem.empty() ? 0U : 1U) << flag;
+    if (!problem.empty()) {
+      EXPECT_TRUE(problems.front().starts_with(problem)) << problems.front();
+    }
+  }
+  EXPECT_EQ(
+      Parse({"--cors-allowed-origins=a\"b"}).status().message(),
+      "invalid argument \"a\\\"b\" for \"--cors-allowed-origins\" flag: parse error on line 1, "
+      "column 2: bare \" in non-quoted-field");
+}
+
 TEST(Options, AnUnknownFlagGetsTheNearestName) {
   EXPECT_EQ(Parse({"--secure-prt=1"}).status().message(),
             "unknown flag: --secure-prt (did you mean --secure-port?)");

@@ -66,6 +66,52 @@ TEST(Protocol, OnlyAuthorizationForbidsBrowsersToSniff) {
   EXPECT_FALSE(protected_one.headers.Has(kHeader));
 }
 
+TEST(Protocol, EachAnswerHasTheDirectivesOfTransportSecurity) {
+  TestServer server([](server::Options& options) {
+    options.strict_transport_security_directives = {"max-age=31536000", "includeSubDomains"};
+  });
+  for (const std::string_view path : {"/healthz", "/nowhere", "/api/v1/namespaces/default",
+                                      "/api/v1/pods?timeout=x", "/openapi/v2"}) {
+    EXPECT_EQ(server.Get(path).headers.Get("Strict-Transport-Security"),
+              "max-age=31536000; includeSubDomains")
+        << path;
+    EXPECT_FALSE(server.Get(path).headers.Has("Access-Control-Allow-Origin"));
+  }
+}
+
+TEST(Protocol, ScriptsOfAllowedOriginsMayReadAnswers) {
+  TestServer server([](server::Options& options) {
+    options.cors_allowed_origins = {R"(//example\.com(:|$))", "^none$"};
+  });
+  struct Case {
+    std::string_view method, path;
+    std::string origin;
+    int status;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {"GET", "/api/v1/namespaces/default", "https://example.com", 200, true},
+      {"GET", "/api/v1/namespaces/default", "https://example.com:80", 200, true},
+      {"GET", "/api/v1/namespaces/default", "https://other.com", 200, false},
+      {"GET", "/api/v1/namespaces/default", "", 200, false},
+      {"GET", "/api/v1/pods?timeout=x", "http://example.com", 400, false},
+      {"GET", "/nowhere", "http://example.com", 404, true},
+      {"OPTIONS", "/api/v1/namespaces/default", "http://example.com", 204, true},
+      {"OPTIONS", "/nowhere", "http://example.com", 204, true},
+      {"OPTIONS", "/api/v1/namespaces/default", "http://other.com", 405, false},
+  };
+  for (const auto& [method, path, origin, status, allowed] : cases) {
+    net::Headers headers;
+    if (!origin.empty()) headers.Set("Origin", origin);
+    const Answer answer = server.Call(method, path, {}, headers);
+    EXPECT_EQ(answer.status, status) << method << " " << path;
+    EXPECT_EQ(answer.headers.Get("Access-Control-Allow-Origin"), allowed ? origin : "") << path;
+    EXPECT_EQ(answer.headers.Get("Access-Control-Allow-Credentials"), allowed ? "true" : "");
+    EXPECT_EQ(answer.headers.Get("Access-Control-Expose-Headers"), allowed ? "Date" : "");
+    EXPECT_FALSE(answer.headers.Get("Audit-Id").empty() && status == 204);
+  }
+}
+
 TEST(Protocol, NotEachStatusHasATable) {
   TestServer server;
   const auto status = [&](std::string_view path) {

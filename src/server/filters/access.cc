@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "metrics/apiserver_metrics.h"
 #include "server/admission_traces.h"
+#include "server/filters/answer_headers.h"
 #include "server/reply.h"
 #include "server/seats.h"
 
@@ -184,6 +185,14 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
     return base::OkStatus();
   }
   if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  if (call.env.answer_headers != nullptr) {
+    call.allows_origin = call.env.answer_headers->AllowsOrigin(call.headers());
+    if (call.allows_origin && call.info.method == "OPTIONS") {  // a preflight request
+      instead.emplace().status = 204;
+      instead->content_type.clear();
+      return base::OkStatus();
+    }
+  }
   if (base::Status refused = Authenticate(call); !refused.ok()) {
     if (refused.reason() == base::Reason::kUnauthorized) MakeEvent(call);
     return refused;

@@ -10,6 +10,7 @@
 #include "json/reader.h"
 #include "metrics/apiserver_metrics.h"
 #include "server/admission_traces.h"
+#include "server/filters/answer_headers.h"
 #include "server/filters/streamed_answer.h"
 #include "server/reply.h"
 
@@ -134,6 +135,9 @@ net::Headers HeadersOf(const Call& call, Reply& reply) {
   headers.Set("Audit-Id", call.audit_id);
   if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
+  if (call.env.answer_headers != nullptr) {
+    call.env.answer_headers->AddTo(headers, call, reply.is_late);
+  }
   if (reply.is_late) return headers;
   SetFlowHeaders(call, headers);
   for (const std::string& warning : call.recorder.warnings()) {

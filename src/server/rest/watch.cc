@@ -12,6 +12,7 @@
 #include "engine/codec/codec.h"
 #include "engine/read/listing.h"
 #include "engine/read/selection.h"
+#include "server/filters/answer_headers.h"
 #include "server/filters/finish.h"
 #include "server/options.h"
 #include "server/reply.h"
@@ -83,6 +84,9 @@ VerbResult Watch(Call& call) {
   head.headers.Set("Content-Type", call.accepted.StreamContentType());
   head.headers.Set("Cache-Control", "no-cache, private");
   head.headers.Set("Audit-Id", call.audit_id);
+  if (call.env.answer_headers != nullptr) {
+    call.env.answer_headers->AddTo(head.headers, call, /*is_late=*/false);
+  }
   SetFlowHeaders(call, head.headers);
   for (const std::string& warning : call.recorder.warnings()) {
     head.headers.Add("Warning", admission::WarningHeader(warning));
