@@ -5,6 +5,8 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/strings.h"
@@ -47,6 +49,12 @@ std::string RandomBytes(std::size_t size) {
   std::string out(size, '\0');
   for (char& c : out) c = static_cast<char>(ThreadPool().Next());
   return out;
+}
+
+double RandomFraction() {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 7; ++i) bits = bits << 8U | ThreadPool().Next();
+  return std::ldexp(static_cast<double>(bits >> 3U), -53);
 }
 
 std::string Uuid() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Randomness for identifiers: uids and generated names. Thread-safe; from the system's generator.
+// Randomness: uids, generated names, chances. Thread-safe; from the system's generator.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ std::string Uuid();
 std::string RandomSuffix(std::size_t length);
 // Fills the text with `size` random bytes.
 std::string RandomBytes(std::size_t size);
+// At least 0 and less than 1, as Go's rand.Float64.
+double RandomFraction();
 
 }  // namespace portcullis::base

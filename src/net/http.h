@@ -63,7 +63,8 @@ struct Request {
 };
 
 // Status line and headers of an answer. Date, Content-Length, Transfer-Encoding and Connection are
-// added by the server.
+// added by the server. An answer of HTTP/2 with `Connection: close` has the client open another
+// connection for what comes next (GOAWAY), as with Go's server.
 struct ResponseHead {
   int status = 200;
   Headers headers;

@@ -196,6 +196,26 @@ TEST(Http2Test, SurvivesGarbage) {
   EXPECT_EQ(client.Run(client.Submit("GET", "/")).status, "200");
 }
 
+TEST(Http2Test, AnAnswerThatClosesSaysGoawayAndLetsStreamsFinish) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });
+  H2Client client(test.server->port());
+  const auto first = client.Submit("GET", "/first");
+  client.SendAll();
+  const auto exchange = queue.Take();
+  const auto second = client.Submit("GET", "/second");
+  client.SendAll();
+  const auto other = queue.Take();
+
+  exchange->Respond({.headers = {{"Connection", "close"}}, .body = "bye"});
+  EXPECT_EQ(client.Run(first).body, "bye");
+  client.RunUntil([&] { return client.goaway; });
+  EXPECT_EQ(client.goaway_error, std::uint32_t{NGHTTP2_NO_ERROR});
+  Echo(other);
+
+  EXPECT_EQ(client.Run(second).body, "GET /second\n");
+}
+
 TEST(Http2Test, ShutdownSaysGoawayAndLetsStreamsFinish) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });

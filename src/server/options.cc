@@ -317,7 +317,10 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::external_hostname>, ""},
     {"feature-gates", kPairs, "", "Feature gates to set: Name=true,Other=false", &SetFeatureGates,
      ""},
-    {"goaway-chance", kText, "0", "", &SetRate<&Options::goaway_chance>, kOneServer},
+    {"goaway-chance", kText, "0",
+     "Part of the requests of HTTP/2 whose answer asks the client for another connection (GOAWAY), "
+     "so that a load balancer may choose another server: 0 to 0.02",
+     &SetRate<&Options::goaway_chance>, "", '\0', "float64"},
     {"http2-max-streams-per-connection", kNumber, "250", "Streams of one HTTP/2 connection",
      &SetInt<&Options::http2_max_streams_per_connection>, ""},
     {"ir-data-source", kText, "influxdb", "History of usage that InitialResources reads: influxdb",

@@ -18,7 +18,7 @@ constexpr Group kGroups[] = {
     {"Secure serving",
      {"bind-address", "secure-port", "tls-cert-file", "tls-private-key-file", "tls-sni-cert-key",
       "tls-min-version", "tls-cipher-suites", "tls-curve-preferences", "cert-dir",
-      "disable-http2-serving", "http2-max-streams-per-connection",
+      "disable-http2-serving", "http2-max-streams-per-connection", "goaway-chance",
       "strict-transport-security-directives", "cors-allowed-origins"}},
     {"Data",
      {"data-dir", "store", "skip-damaged-objects", "encryption-provider-config",

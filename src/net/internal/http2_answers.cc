@@ -63,8 +63,10 @@ void Http2Session::SubmitHead(H2Stream& stream, int status, const Headers& heade
   fields.reserve(headers.size() + 3);
   fields.emplace_back(":status", std::to_string(status));
   bool dated = false;
+  bool closes = false;
   for (const auto& field : headers) {
     auto name = Lower(field.name);
+    closes = closes || (name == "connection" && field.value == "close");
     if (name == "connection" || name == "transfer-encoding" || name == "keep-alive" ||
         name == "upgrade" || (name == "content-length" && !stream.is_head)) {
       continue;
@@ -94,6 +96,10 @@ void Http2Session::SubmitHead(H2Stream& stream, int status, const Headers& heade
   nghttp2_submit_response(session_, stream.id, list.data(), list.size(),
                           has_body ? &provider : nullptr);
   if (!has_body) stream.finished = true;
+  if (closes && !draining_) {
+    SayGoaway();
+    refused_ = true;  // requests that were sent before the client knew
+  }
 }
 
 void Http2Session::Respond(ServerExchange& exchange, Response response) {

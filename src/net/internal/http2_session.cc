@@ -401,11 +401,16 @@ void Http2Session::OnTick(base::SteadyTime now) {
 
 void Http2Session::Drain() {
   if (draining_) return;
+  SayGoaway();
+  Pull();
+}
+
+// The streams that there are go on; the connection ends with the last one.
+void Http2Session::SayGoaway() {
   draining_ = true;
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
                         nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
                         nullptr, 0);
-  Pull();
 }
 
 void Http2Session::OnGone() {

@@ -103,6 +103,7 @@ class Http2Session final : public Session {
   void Deliver(H2Stream& stream);
   void SubmitHead(H2Stream& stream, int status, const Headers& headers, bool has_body,
                   std::size_t content_length);
+  void SayGoaway();
   void Pull();  // frames from nghttp2 to the connection
   void CloseIfDone();
 

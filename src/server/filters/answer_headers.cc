@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "base/strings.h"
 #include "server/call.h"
 #include "server/options.h"
@@ -12,6 +13,7 @@ namespace portcullis::server::filters {
 
 base::Result<AnswerHeaders> AnswerHeaders::Create(const Options& options) {
   AnswerHeaders made;
+  made.goaway_chance_ = options.goaway_chance;
   made.transport_security_ = base::Join(options.strict_transport_security_directives, "; ");
   for (const std::string& origin : options.cors_allowed_origins) {
     made.origins_.push_back(TRY(cel::Regex::Compile(origin)));
@@ -29,6 +31,10 @@ bool AnswerHeaders::AllowsOrigin(const net::Headers& request) const {
 
 void AnswerHeaders::AddTo(net::Headers& answer, const Call& call, bool is_late) const {
   if (!transport_security_.empty()) answer.Set("Strict-Transport-Security", transport_security_);
+  if (goaway_chance_ > 0 && call.exchange->protocol() == net::Protocol::kHttp2 &&
+      base::RandomFraction() < goaway_chance_) {
+    answer.Set("Connection", "close");
+  }
   if (!call.allows_origin || is_late) return;
   answer.Set("Access-Control-Allow-Origin", call.headers().Get("Origin"));
   answer.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH");
