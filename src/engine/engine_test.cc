@@ -22,6 +22,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
+#include "engine/write/cluster_writer.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "registry/services/service_network.h"
@@ -105,6 +106,44 @@ TEST(Engine, MakesTheServiceKubernetesAsAClientWould) {
   EXPECT_FALSE(fields.Has("f:ipFamilies"));
   EXPECT_EQ(service["spec"]["clusterIPs"].size(), 1U);
   EXPECT_EQ(service["spec"]["ports"][0]["targetPort"].AsInt(), 7443);
+}
+
+// Roles and bindings that an earlier release has left are where those that have come of them begin.
+TEST(Engine, SplitRolesAndBindingsBeginAsWhatTheyWere) {
+  const auto engine = Engine::Create({});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  const World& world = (*engine)->world();
+  json::Arena arena;
+  constexpr std::string_view kLeft[] = {
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
+          "metadata":{"name":"system:discovery","labels":{"a":"b"}},
+          "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole",
+                     "name":"system:discovery"},
+          "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"joe"}]})",
+      R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",
+          "metadata":{"name":"edit","annotations":{"c":"d"}},
+          "rules":[{"apiGroups":["a.example"],"resources":["things"],"verbs":["get"]}]})"};
+  for (const std::string_view text : kLeft) {
+    ASSERT_TRUE(EnsureObject(world, *json::Parse(arena, text)).ok());
+  }
+  ASSERT_TRUE(MakeBootObjects(world, {.writers = 2}).ok());
+  const auto stored = [&](std::string_view resource, std::string_view name) {
+    const auto object = world.store->Get({"rbac.authorization.k8s.io", resource, "", name});
+    return object ? *json::Parse(arena, arena.Copy(object->bytes())) : json::Value();
+  };
+  const json::Value binding = stored("clusterrolebindings", "system:public-info-viewer");
+  EXPECT_EQ(json::ToString(binding["metadata"]["labels"]),
+            R"({"a":"b","kubernetes.io/bootstrapping":"rbac-defaults"})");
+  ASSERT_EQ(binding["subjects"].size(), 3U);
+  EXPECT_EQ(binding["subjects"][0]["name"].AsString(), "joe");
+  EXPECT_EQ(binding["roleRef"]["name"].AsString(), "system:public-info-viewer");
+  const json::Value role = stored("clusterroles", "system:aggregate-to-edit");
+  EXPECT_EQ(role["metadata"]["annotations"]["c"].AsString(), "d");
+  EXPECT_EQ(role["rules"][0]["apiGroups"][0].AsString(), "a.example");
+  EXPECT_GT(role["rules"].size(), 1U);
+  EXPECT_TRUE(stored("clusterroles", "edit").Has("aggregationRule"));
+  EXPECT_FALSE(stored("clusterroles", "system:aggregate-to-view")["rules"][0]["apiGroups"][0] ==
+               json::Value::StringView("a.example"));
 }
 
 // The ServiceCIDR of a cluster gets the second family of a server that has both. Other networks of a server

@@ -119,9 +119,11 @@ class Builder {
     return metadata.Build();
   }
 
-  void Add(std::string_view resource, std::string_view ns, std::string_view name,
-           json::Value object) {
-    objects_.push_back({std::string(resource), std::string(ns), std::string(name), object});
+  // `words`: its line, of which there are options.
+  void Add(std::string_view resource, std::string_view name, json::Value object,
+           const Words& words) {
+    objects_.push_back({std::string(resource), std::string(Option(words, "in")), std::string(name),
+                        object, std::string(Option(words, "like"))});
   }
 
   void FinishRole() {
@@ -139,7 +141,7 @@ class Builder {
     } else {
       role.Set("rules", RulesToJson(arena_, rules_));
     }
-    Add(ns.empty() ? "clusterroles" : "roles", ns, name, role.Build());
+    Add(ns.empty() ? "clusterroles" : "roles", name, role.Build(), role_);
     if (controller) {
       const std::string subject = base::StrCat("sa:kube-system/", role_[1]);
       Bind({"bind", arena_.Copy(name), arena_.Copy(subject)});
@@ -176,7 +178,7 @@ class Builder {
                                .Set("kind", ns.empty() ? "ClusterRole" : "Role")
                                .Set("name", words[1])
                                .Build());
-    Add(ns.empty() ? "clusterrolebindings" : "rolebindings", ns, name, binding.Build());
+    Add(ns.empty() ? "clusterrolebindings" : "rolebindings", name, binding.Build(), words);
   }
 
   json::Value Subject(std::string_view kind, std::string_view name) {
@@ -209,22 +211,59 @@ json::Value AddMissing(json::Arena& arena, json::Value object, json::Value wante
   return object;
 }
 
-json::Value AddMissingSubjects(json::Arena& arena, json::Value existing, json::Value wanted,
+// The same of elements of lists: subjects, and selectors of aggregated roles.
+json::Value AddMissingElements(json::Arena& arena, json::Value existing, json::Value wanted,
                                bool& changed) {
-  json::ArrayBuilder subjects(arena, existing);
-  for (json::Value subject : wanted.elements()) {
+  json::ArrayBuilder elements(arena, existing);
+  for (json::Value element : wanted.elements()) {
     const auto have = existing.elements();
-    if (std::find(have.begin(), have.end(), subject) != have.end()) continue;
-    subjects.Add(subject);
+    if (std::find(have.begin(), have.end(), element) != have.end()) continue;
+    elements.Add(element);
     changed = true;
   }
-  return subjects.Build();
+  return elements.Build();
+}
+
+// A role that is no aggregated one, or no longer, has no selectors.
+json::Value ReconcileAggregation(json::Arena& arena, json::Value role, json::Value wanted,
+                                 bool& changed) {
+  if (!wanted.Has("aggregationRule")) {
+    if (role["aggregationRule"].is_null()) return role;
+    changed = true;
+    return json::Without(arena, role, "aggregationRule");
+  }
+  constexpr std::string_view kSelectors = "clusterRoleSelectors";
+  return json::SetPath(arena, role, {"aggregationRule", kSelectors},
+                       AddMissingElements(arena, role["aggregationRule"][kSelectors],
+                                          wanted["aggregationRule"][kSelectors], changed));
 }
 
 }  // namespace
 
 std::vector<BootstrapObject> BootstrapObjects(json::Arena& arena, const GateEnabled& gate_enabled) {
   return Builder(arena, gate_enabled).Build();
+}
+
+json::Value Inherit(json::Arena& arena, json::Value source, const BootstrapObject& wanted) {
+  if (!source["aggregationRule"].is_null()) return {};
+  json::ObjectBuilder metadata(arena);
+  metadata.Set("name", wanted.name);
+  for (std::string_view part : {"labels", "annotations"}) {
+    const json::Value map = source["metadata"][part];
+    if (!map.is_null()) metadata.Set(part, map);
+  }
+  json::ObjectBuilder made(arena);
+  for (const json::Member& member : wanted.object.members()) {
+    const std::string_view name = member.name();
+    if (name == "metadata") {
+      made.Set(name, metadata.Build());
+    } else if (name == "subjects" || name == "rules") {
+      if (!source[name].is_null()) made.Set(name, source[name]);
+    } else {
+      made.Set(name, member.value);
+    }
+  }
+  return made.Build();
 }
 
 json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted) {
@@ -240,8 +279,9 @@ json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapO
   if (wanted.object.Has("subjects")) {
     out = json::With(
         arena, out, "subjects",
-        AddMissingSubjects(arena, existing["subjects"], wanted.object["subjects"], changed));
+        AddMissingElements(arena, existing["subjects"], wanted.object["subjects"], changed));
   }
+  out = ReconcileAggregation(arena, out, wanted.object, changed);
   // Aggregated roles get their rules from others.
   if (wanted.object.Has("rules") && !wanted.object.Has("aggregationRule")) {
     std::vector<PolicyRule> rules = RulesFromJson(existing["rules"]);

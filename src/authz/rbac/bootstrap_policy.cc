@@ -6,6 +6,8 @@
 // Grammar, line by line:
 //   role NAME [to=AGGREGATE] [from=AGGREGATE]     a ClusterRole; to: its label, from: its selector
 //   role NAME in=NAMESPACE                        a Role
+//   role … like=OTHER, bind … like=OTHER          where it is missing and OTHER is there, as an
+//                                                 earlier release has left it, it begins as OTHER
 //   controller NAME                               a ClusterRole system:controller:NAME, bound to
 //                                                 the service account NAME of kube-system
 //   GROUPS | RESOURCES | VERBS [| NAMES]          a rule; lists by comma; "core": the empty group;
@@ -33,10 +35,10 @@ role cluster-admin
   * | * | *
   url | * | *
 
-role system:aggregate-to-admin to=admin
+role system:aggregate-to-admin to=admin like=admin
   authorization.k8s.io | localsubjectaccessreviews | create
   rbac.authorization.k8s.io | rolebindings,roles | read,write
-role system:aggregate-to-edit to=edit
+role system:aggregate-to-edit to=edit like=edit
   core | pods/attach,pods/exec,pods/portforward,pods/proxy,secrets,services/proxy | read
   core | serviceaccounts | impersonate
   core | pods,pods/attach,pods/exec,pods/portforward,pods/proxy | write
@@ -52,7 +54,7 @@ role system:aggregate-to-edit to=edit
   networking.k8s.io | ingresses,networkpolicies | write
   coordination.k8s.io | leases | read,write
   DynamicResourceAllocation?resource.k8s.io | resourceclaims,resourceclaimtemplates | write
-role system:aggregate-to-view to=view
+role system:aggregate-to-view to=view like=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
   core | bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
   core | namespaces | read
@@ -444,7 +446,7 @@ bind system:kube-scheduler user:system:kube-scheduler
 bind system:monitoring group:system:monitoring
 bind system:node
 bind system:node-proxier user:system:kube-proxy
-bind system:public-info-viewer group:system:authenticated group:system:unauthenticated
+bind system:public-info-viewer like=system:discovery group:system:authenticated group:system:unauthenticated
 bind system:service-account-issuer-discovery group:system:serviceaccounts
 bind system:volume-scheduler user:system:kube-scheduler
 bind extension-apiserver-authentication-reader in=kube-system as=system::extension-apiserver-authentication-reader user:system:kube-controller-manager user:system:kube-scheduler

@@ -203,6 +203,20 @@ TEST_F(RbacTest, ReconcileAddsOnlyWhatIsMissing) {
   EXPECT_TRUE(Reconcile(arena, less, wanted).is_null());
 }
 
+TEST_F(RbacTest, ReconcileMakesRolesAggregatedOnesAndBack) {
+  json::Arena arena;
+  BootstrapObject aggregated, plain;
+  for (const BootstrapObject& object : BootstrapObjects(arena)) {
+    if (object.name == "edit") aggregated = object;
+    if (object.name == "system:aggregate-to-edit") plain = object;
+  }
+  const json::Value rule = aggregated.object["aggregationRule"];
+  const json::Value without = json::Without(arena, aggregated.object, "aggregationRule");
+  EXPECT_EQ(Reconcile(arena, without, aggregated)["aggregationRule"], rule);
+  const json::Value with = json::With(arena, plain.object, "aggregationRule", rule);
+  EXPECT_FALSE(Reconcile(arena, with, plain).Has("aggregationRule"));
+}
+
 TEST_F(RbacTest, RefusesToGrantWhatTheUserDoesNotHave) {
   Put("clusterroles", "", "cm",
       R"("rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["*"]}])");

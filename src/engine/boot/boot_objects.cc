@@ -126,15 +126,21 @@ base::Status EnsureTokenTracking(const World& world) {
                                       json::ObjectBuilder(arena).Set("since", today).Build()));
 }
 
+constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
+
+// `inherited`: what it begins as if it is missing; null: as `wanted`.
 base::Status EnsureRole(const World& world, json::Arena& arena,
-                        const authz::rbac::BootstrapObject& wanted) {
-  const store::Key key{"rbac.authorization.k8s.io", wanted.resource, wanted.ns, wanted.name};
-  const store::ObjectPtr existing = world.store->Get(key);
-  if (existing == nullptr) return EnsureObject(world, wanted.object);
+                        const authz::rbac::BootstrapObject& wanted, json::Value inherited) {
+  const store::Key key{kRbac, wanted.resource, wanted.ns, wanted.name};
+  store::ObjectPtr existing = world.store->Get(key);
+  if (existing == nullptr) {
+    if (inherited.is_null()) return EnsureObject(world, wanted.object);
+    TRY(EnsureObject(world, inherited));
+    existing = world.store->Get(key);
+  }
   const auto catalog = world.catalog->Get();
-  const api::catalog::ResourceInfo* resource =
-      catalog->Find("rbac.authorization.k8s.io", "v1", wanted.resource);
-  if (resource == nullptr) return base::OkStatus();
+  const api::catalog::ResourceInfo* resource = catalog->Find(kRbac, "v1", wanted.resource);
+  if (existing == nullptr || resource == nullptr) return base::OkStatus();
   const json::Value live = TRY(FromStore(arena, existing, *resource));
   const json::Value next = authz::rbac::Reconcile(arena, live, wanted);
   if (next.is_null()) return base::OkStatus();
@@ -147,23 +153,38 @@ class Roles {
   explicit Roles(const World& world)
       : world_(world), objects_(authz::rbac::BootstrapObjects(arena_, [&](std::string_view gate) {
           return world.release->GateEnabled(gate);
-        })) {}
+        })) {
+    // Before any job changes what there is.
+    for (const auto& wanted : objects_) inherited_.push_back(Inherited(wanted));
+  }
 
   // REQUIRES: this outlives the jobs.
   void AddJobs(std::vector<std::function<base::Status()>>& jobs) const {
-    for (const authz::rbac::BootstrapObject& role : objects_) {
-      jobs.emplace_back([this, &role]() -> base::Status {
+    for (std::size_t i = 0; i < objects_.size(); ++i) {
+      jobs.emplace_back([this, &role = objects_[i], inherited = inherited_[i]]() -> base::Status {
         json::Arena own;
-        const base::Status status = EnsureRole(world_, own, role);
+        const base::Status status = EnsureRole(world_, own, role, inherited);
         return status.ok() ? status : status.Annotate(role.name);
       });
     }
   }
 
  private:
+  json::Value Inherited(const authz::rbac::BootstrapObject& wanted) {
+    if (wanted.like.empty()) return {};
+    const auto stored = [&](const std::string& name) {
+      return world_.store->Get({kRbac, wanted.resource, wanted.ns, name});
+    };
+    const store::ObjectPtr source = stored(wanted.like);
+    if (source == nullptr || stored(wanted.name) != nullptr) return {};
+    const auto object = json::Parse(arena_, arena_.Copy(source->bytes()));
+    return object.ok() ? authz::rbac::Inherit(arena_, *object, wanted) : json::Value();
+  }
+
   const World& world_;
   json::Arena arena_;
   const std::vector<authz::rbac::BootstrapObject> objects_;
+  std::vector<json::Value> inherited_;  // of the objects, in their order
 };
 
 // Many writers at a time share the store's commits; one after the other would wait for the disk
