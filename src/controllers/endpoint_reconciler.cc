@@ -65,7 +65,7 @@ json::Value SliceOf(json::Arena& arena, json::Value endpoints) {
 
 }  // namespace
 
-EndpointReconciler::EndpointReconciler(EndpointSettings settings, store::MasterLeases& leases,
+EndpointReconciler::EndpointReconciler(EndpointSettings settings, store::MasterLeases* leases,
                                        Client& client, const store::Reader& store,
                                        const base::Clock& clock)
     : settings_(std::move(settings)),
@@ -120,14 +120,14 @@ void EndpointReconciler::Run() {
 }
 
 base::Status EndpointReconciler::Renew() {
-  TRY(leases_.Renew(settings_.address, settings_.ttl));
+  if (leases_ != nullptr) TRY(leases_->Renew(settings_.address, settings_.ttl));
   return Publish(false, false);
 }
 
 base::Status EndpointReconciler::Leave() { return Remove(true); }
 
 base::Status EndpointReconciler::Remove(bool stopping) {
-  TRY(leases_.Remove(settings_.address));
+  if (leases_ != nullptr) TRY(leases_->Remove(settings_.address));
   return Publish(true, stopping);
 }
 
@@ -148,22 +148,51 @@ base::Status EndpointReconciler::PublishOnce(bool leaves, bool stopping) {
   json::Arena arena;
   const store::ObjectPtr current = store_.Get({"", "endpoints", kNamespace, kService});
   if (current == nullptr && stopping) return base::OkStatus();
-  const std::vector<std::string> ips = TRY(leases_.List());
-  // This server has just renewed its own lease: there is something wrong with the list.
-  if (ips.empty() && !stopping) {
-    return base::InternalError(
-        "no API server IP addresses were listed in storage, refusing to erase all endpoints for "
-        "the kubernetes Service");
-  }
   const json::Value live =
       current ? current->document().root()
               : Parsed(arena, R"({"apiVersion":"v1","kind":"Endpoints",)"
                               R"("metadata":{"name":"kubernetes","namespace":"default"}})");
-  const json::Value wanted = Corrected(arena, live, ips, leaves);
+  const std::vector<std::string> ips = TRY(Addresses(live, leaves));
+  // This server has just renewed its own lease: there is something wrong with the list.
+  if (leases_ != nullptr && ips.empty() && !stopping) {
+    return base::InternalError(
+        "no API server IP addresses were listed in storage, refusing to erase all endpoints for "
+        "the kubernetes Service");
+  }
+  const json::Value wanted = Corrected(arena, live, ips, leaves && leases_ != nullptr);
   if (wanted == live) return PublishSlice(arena, live);
   const store::ObjectPtr written =
       TRY(Write(current ? engine::Verb::kUpdate : engine::Verb::kCreate, "", "endpoints", wanted));
   return PublishSlice(arena, written->document().root());
+}
+
+base::Result<std::vector<std::string>> EndpointReconciler::Addresses(json::Value live,
+                                                                     bool leaves) {
+  if (leases_ != nullptr) return leases_->List();
+  std::vector<std::string> ips;
+  if (live["subsets"].size() == 1) {
+    for (const json::Value& one : live["subsets"].elements()[0]["addresses"].elements()) {
+      ips.emplace_back(one["ip"].AsString());
+    }
+  }
+  if (!leaves) return CountedAddresses(std::move(ips));
+  if (std::erase(ips, settings_.address) == 0) return base::NotFound("the address is not listed");
+  return ips;
+}
+
+std::vector<std::string> EndpointReconciler::CountedAddresses(std::vector<std::string> ips) const {
+  const std::string& own = settings_.address;
+  const bool is_listed = std::find(ips.begin(), ips.end(), own) != ips.end();
+  if (is_listed && ips.size() <= settings_.count) return ips;
+  if (!is_listed) ips.push_back(own);
+  std::sort(ips.begin(), ips.end());
+  // Those behind it, then from the front. As in kube-apiserver, its place is that before any has been
+  // taken off; should it go itself, it is back the next time.
+  const auto place = std::find(ips.begin(), ips.end(), own) - ips.begin();
+  while (ips.size() > settings_.count) {
+    ips.erase(ips.begin() + (place + 1) % static_cast<std::ptrdiff_t>(ips.size()));
+  }
+  return ips;
 }
 
 // Endpoints that list `ips`. An order or ports that somebody has chosen are left as they are.

@@ -3,16 +3,20 @@
 // EndpointReconciler keeps the endpoints of the Service "kubernetes" in "default": its Endpoints and
 // its EndpointSlice list the addresses of all API servers that live. Every server runs one. It renews
 // the lease of its own address, then makes the objects agree with all leases; a server that dies
-// leaves them when its lease has expired, one that stops, at once. Behaviour: kube-apiserver's
-// --endpoint-reconciler-type=lease (pkg/controlplane/reconcilers, controller/kubernetesservice). What
+// leaves them when its lease has expired, one that stops, at once. Without leases (master-count), it
+// adds its address to those that there are, up to the number of servers: what is too much is taken
+// off behind its own, so that servers that have ended leave the list. Behaviour: kube-apiserver's
+// --endpoint-reconciler-type (pkg/controlplane/reconcilers, controller/kubernetesservice). What
 // differs: a conflict with another server is tried again at once.
 //
 // Thread-safe.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -25,16 +29,17 @@
 namespace portcullis::controllers {
 
 struct EndpointSettings {
-  std::string address;  // of this server: an IP
-  int port = 0;         // the same for all servers
+  std::string address;    // of this server: an IP
+  int port = 0;           // the same for all servers
+  std::size_t count = 1;  // of servers, without leases
   std::chrono::seconds interval{10};
   std::chrono::seconds ttl{15};  // of the lease
 };
 
 class EndpointReconciler {
  public:
-  // All of them outlive it. `client` works as the server itself.
-  EndpointReconciler(EndpointSettings settings, store::MasterLeases& leases, Client& client,
+  // All of them outlive it. `client` works as the server itself. No `leases`: master-count.
+  EndpointReconciler(EndpointSettings settings, store::MasterLeases* leases, Client& client,
                      const store::Reader& store, const base::Clock& clock);
   ~EndpointReconciler() { Stop(); }
 
@@ -56,6 +61,9 @@ class EndpointReconciler {
   // `leaves`: this server is not listed, and the ports are corrected. `stopping`: maybe no server is.
   base::Status Publish(bool leaves, bool stopping);
   base::Status PublishOnce(bool leaves, bool stopping);
+  // The addresses that are to be listed, where `live` is what is.
+  base::Result<std::vector<std::string>> Addresses(json::Value live, bool leaves);
+  std::vector<std::string> CountedAddresses(std::vector<std::string> ips) const;
   json::Value Corrected(json::Arena& arena, json::Value endpoints,
                         const std::vector<std::string>& ips, bool with_ports) const;
   base::Status PublishSlice(json::Arena& arena, json::Value endpoints);
@@ -63,7 +71,7 @@ class EndpointReconciler {
                                        std::string_view resource, json::Value body);
 
   const EndpointSettings settings_;
-  store::MasterLeases& leases_;
+  store::MasterLeases* const leases_;
   Client& client_;
   const store::Reader& store_;
   const base::Clock& clock_;

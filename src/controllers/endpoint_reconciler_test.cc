@@ -78,7 +78,7 @@ class EndpointReconcilerTest : public ::testing::Test {
  protected:
   struct Server {
     Server(EndpointReconcilerTest& test, std::string address, int port = 6443)
-        : reconciler({.address = std::move(address), .port = port}, test.leases_, test.client_,
+        : reconciler({.address = std::move(address), .port = port}, &test.leases_, test.client_,
                      *test.store_, base::SystemClock()) {}
     EndpointReconciler reconciler;
   };
@@ -127,6 +127,35 @@ TEST_F(EndpointReconcilerTest, MakesTheObjectsThatKubeApiserverMakes) {
   EXPECT_EQ(Field(kSlice, "ports"), R"([{"name":"https","port":6443,"protocol":"TCP"}])");
   EXPECT_NE(Field(kSlice, "metadata").find(R"({"kubernetes.io/service-name":"kubernetes"})"),
             std::string::npos);
+}
+
+TEST_F(EndpointReconcilerTest, WithoutLeasesServersAreCounted) {
+  const auto server = [&](std::string address) {
+    return EndpointReconciler({.address = std::move(address), .port = 6443, .count = 2}, nullptr,
+                              client_, *store_, base::SystemClock());
+  };
+  EndpointReconciler one = server("10.1.0.1");
+  EndpointReconciler two = server("10.1.0.2");
+  EndpointReconciler three = server("10.1.0.3");
+  EXPECT_TRUE(two.Leave().ok()) << "where nothing is";
+  ASSERT_TRUE(two.Renew().ok());
+  EXPECT_EQ(one.Leave().reason(), base::Reason::kNotFound);
+  EXPECT_EQ(Listed(), "10.1.0.2 ");
+  ASSERT_TRUE(one.Renew().ok());
+  EXPECT_EQ(Listed(), "10.1.0.1 10.1.0.2 ");
+  const int writes = client_.writes;
+  ASSERT_TRUE(two.Renew().ok());
+  EXPECT_EQ(client_.writes, writes);
+  // Too many: from the front, as there is none behind the last one.
+  ASSERT_TRUE(three.Renew().ok());
+  EXPECT_EQ(Listed(), "10.1.0.2 10.1.0.3 ");
+  ASSERT_TRUE(one.Renew().ok());
+  EXPECT_EQ(Listed(), "10.1.0.1 10.1.0.3 ");
+  ASSERT_TRUE(one.Leave().ok());
+  EXPECT_EQ(Listed(), "10.1.0.3 ");
+  ASSERT_TRUE(three.Leave().ok());
+  EXPECT_EQ(Listed(), "");
+  EXPECT_EQ(Field(kEndpoints, "subsets"), "null");
 }
 
 TEST_F(EndpointReconcilerTest, WritesNothingThatIsThere) {

@@ -74,8 +74,11 @@ void ControllerLoops::AddChosen(std::vector<const controllers::ControllerInfo*> 
 }
 
 void ControllerLoops::StartEndpoints(int port) {
-  if (env_.etcd == nullptr || env_.options->endpoint_reconciler_type == "none") return;
+  const std::string& type = env_.options->endpoint_reconciler_type;
+  const bool has_leases = type == "lease";
+  if (type == "none" || (has_leases && env_.etcd == nullptr)) return;
   controllers::EndpointSettings settings;
+  settings.count = static_cast<std::size_t>(env_.options->apiserver_count);
   settings.address = AdvertisedAddress(*env_.options);
   settings.port = port;
   if (settings.address.empty()) {
@@ -85,8 +88,8 @@ void ControllerLoops::StartEndpoints(int port) {
     return;
   }
   endpoints_ = std::make_unique<controllers::EndpointReconciler>(
-      std::move(settings), env_.etcd->master_leases(), context_.client, context_.store,
-      context_.clock);
+      std::move(settings), has_leases ? &env_.etcd->master_leases() : nullptr, context_.client,
+      context_.store, context_.clock);
   endpoints_->Start();
 }
 

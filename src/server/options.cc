@@ -26,8 +26,7 @@ using flags::SetDuration;
 using flags::SetInt;
 using flags::SetText;
 
-// master-count, which Kubernetes has deprecated, is not there.
-constexpr std::string_view kReconcilers[] = {"lease", "none"};
+constexpr std::string_view kReconcilers[] = {"lease", "master-count", "none"};
 
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 constexpr auto SetLogFormat = &flags::SetOneOf<&Options::log_format, kLogFormats>;
@@ -114,7 +113,9 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetBool<&Options::anonymous_auth>, ""},
     {"api-audiences", kMany, "", "Audiences accepted in service account tokens",
      &AddToList<&Options::api_audiences>, ""},
-    {"apiserver-count", kNumber, "1", "", nullptr, kOneServer},
+    {"apiserver-count", kNumber, "1",
+     "Number of servers, for --endpoint-reconciler-type=master-count",
+     &SetInt<&Options::apiserver_count>, ""},
     {"audit-log-batch-buffer-size", kNumber, "10000",
      "Maximum number of events that wait, in the mode batch",
      &SetAudit<&Options::audit_log, &flags::SetInt<&AuditDelivery::batch_buffer_size>>, ""},
@@ -288,8 +289,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      "Follow changes of the file of --encryption-provider-config",
      &SetBool<&Options::encryption_provider_config_automatic_reload>, ""},
     {"endpoint-reconciler-type", kText, "lease",
-     "With --etcd-servers, what lists the servers that live in the endpoints of the Service "
-     "kubernetes: lease, or none",
+     "What lists the servers in the endpoints of the Service kubernetes: lease (those that live, "
+     "with --etcd-servers), master-count (as many as --apiserver-count), or none",
      &flags::SetOneOf<&Options::endpoint_reconciler_type, kReconcilers>, ""},
     EtcdFlag<Options>("etcd-cafile"),
     EtcdFlag<Options>("etcd-certfile"),

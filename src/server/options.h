@@ -46,7 +46,8 @@ struct Options {
   bool also_bind_ipv6_loopback = false;    // --bind-address was not given
   int secure_port = 6443;                  // 0 takes any free port
   std::string advertise_address;
-  std::string endpoint_reconciler_type = "lease";  // lease (with etcd) | none
+  std::string endpoint_reconciler_type = "lease";  // lease (with etcd) | master-count | none
+  int apiserver_count = 1;                         // of servers, for master-count
   std::string external_hostname;
   std::string tls_cert_file;
   std::string tls_private_key_file;

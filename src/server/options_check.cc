@@ -107,7 +107,12 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
 // The endpoint of the Service kubernetes is of the family of the Service's address.
 void CheckEndpoints(const Options& options, const golang::IpPrefix& range,
                     std::vector<std::string>& problems) {
-  if (options.etcd_servers.empty() || options.endpoint_reconciler_type == "none") return;
+  if (options.apiserver_count <= 0) {
+    problems.push_back(base::StrCat("--apiserver-count should be a positive number, but value '",
+                                    std::to_string(options.apiserver_count), "' provided"));
+  }
+  const std::string& type = options.endpoint_reconciler_type;
+  if (type == "none" || (type == "lease" && options.etcd_servers.empty())) return;
   const std::string address = AdvertisedAddress(options);
   if (address.empty() || registry::FamilyOf(address) == registry::FamilyOf(range.address)) return;
   problems.push_back(base::StrCat("service IP family ", base::GoQuote(range.ToString()),

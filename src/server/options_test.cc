@@ -212,13 +212,17 @@ TEST(Options, NoResourceIsKeptInAnotherEtcd) {
   }
 }
 
-TEST(Options, TheEndpointReconcilerIsLeaseOrNone) {
+TEST(Options, TheEndpointReconcilerHasLeasesOrCounts) {
   EXPECT_EQ(Parse({})->endpoint_reconciler_type, "lease");
   EXPECT_EQ(Parse({"--endpoint-reconciler-type=none"})->endpoint_reconciler_type, "none");
-  EXPECT_EQ(
-      Parse({"--endpoint-reconciler-type=master-count"}).status().message(),
-      "invalid argument \"master-count\" for \"--endpoint-reconciler-type\" flag: must be one "
-      "of lease, none");
+  EXPECT_EQ(Parse({"--endpoint-reconciler-type=other"}).status().message(),
+            "invalid argument \"other\" for \"--endpoint-reconciler-type\" flag: must be one "
+            "of lease, master-count, none");
+  EXPECT_EQ(Problems({"--apiserver-count=-1"}),
+            (Texts{"--apiserver-count should be a positive number, but value '-1' provided"}));
+  EXPECT_EQ(Problems({"--endpoint-reconciler-type=master-count", "--advertise-address=fd00::1"}),
+            (Texts{"service IP family \"10.0.0.0/24\" must match public address family "
+                   "\"fd00::1\""}));
   const std::vector<std::string> flags = {"--etcd-servers=http://a:2379",
                                           "--advertise-address=fd00::1"};
   const auto problems = CheckOptions(*Parse(flags));
