@@ -20,6 +20,7 @@
 #include "controllers/address_book.h"
 #include "controllers/api_service_availability.h"
 #include "controllers/custom_api_services.h"
+#include "controllers/default_service_cidr.h"
 #include "controllers/event_expiry.h"
 #include "controllers/flow_control_objects.h"
 #include "controllers/identity_lease.h"
@@ -381,7 +382,8 @@ class Server final : public ApiServer {
     for (const controllers::ControllerInfo* info :
          {&controllers::kIdentityLease, &controllers::kCustomApiServices,
           &controllers::kApiServiceAvailability, &controllers::kAddressRepair,
-          &controllers::kKubernetesService, &controllers::kFlowControlObjects}) {
+          &controllers::kKubernetesService, &controllers::kDefaultServiceCidr,
+          &controllers::kFlowControlObjects}) {
       loops_->AddOwn(*info);
     }
     if (options_.enable_priority_and_fairness) loops_->AddOwn(controllers::kFlowSchemaStatus);

@@ -19,6 +19,7 @@
 #include "controllers/api_service_availability.h"
 #include "controllers/controller.h"
 #include "controllers/custom_api_services.h"
+#include "controllers/default_service_cidr.h"
 #include "controllers/flow_control_objects.h"
 #include "controllers/identity_lease.h"
 #include "controllers/kubernetes_service.h"
@@ -66,7 +67,7 @@ const ControllerInfo* FindController(std::string_view name) {
   std::vector<const ControllerInfo*> all = AllControllers();
   all.insert(all.end(),
              {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability, &kAddressRepair,
-              &kKubernetesService, &kFlowControlObjects, &kFlowSchemaStatus});
+              &kKubernetesService, &kDefaultServiceCidr, &kFlowControlObjects, &kFlowSchemaStatus});
   for (const ControllerInfo* info : all) {
     if (info->name == name) return info;
   }

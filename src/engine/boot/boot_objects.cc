@@ -21,9 +21,6 @@
 namespace portcullis::engine {
 namespace {
 
-// Owns the status of the ServiceCIDR (pkg/controlplane/controller/defaultservicecidr).
-constexpr std::string_view kServiceCidrController = "kubernetes-service-cidr-controller";
-
 constexpr std::string_view kObjects[] = {
     R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}})",
     R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system"}})",
@@ -62,29 +59,21 @@ base::Status EnsureServiceRanges(const World& world, json::Arena& arena) {
   const api::catalog::ResourceInfo* resource =
       catalog->Find(kServiceCidrs.group, "v1", kServiceCidrs.resource);
   if (resource == nullptr) return base::OkStatus();
-  json::ArrayBuilder ranges(arena);
-  for (const std::string& range : world.services->ranges()) ranges.Add(range);
-  const json::Value cidrs = ranges.Build();
-  json::Value object =
-      json::MakeObject(arena, {{"apiVersion", json::Value::StringView("networking.k8s.io/v1")},
-                               {"kind", json::Value::StringView("ServiceCIDR")}});
-  object = json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, "kubernetes"));
-  TRY(EnsureNetworks(world, *resource, json::SetPath(arena, object, {"spec", "cidrs"}, cidrs)));
+  const json::Value wanted = DefaultServiceCidr(arena, *world.services);
+  TRY(EnsureNetworks(world, *resource, wanted));
   const store::ObjectPtr existing =
       world.store->Get({kServiceCidrs.group, kServiceCidrs.resource, "", "kubernetes"});
-  if (existing == nullptr || !existing->document()["status"]["conditions"].empty() ||
-      !(existing->document()["spec"]["cidrs"] == cidrs)) {
-    return base::OkStatus();
-  }
-  json::ArrayBuilder conditions(arena);
-  conditions.Add(json::ObjectBuilder(arena)
-                     .Set("type", "Ready")
-                     .Set("status", "True")
-                     .Set("lastTransitionTime", base::FormatTime(world.clock->Now()))
-                     .Set("message", "Kubernetes default Service CIDR is ready")
-                     .Build());
-  object = json::SetPath(arena, object, {"status", "conditions"}, conditions.Build());
-  return ApplyByServer(world, object, "status", kServiceCidrController);
+  if (existing == nullptr || !LacksReadiness(*existing, wanted)) return base::OkStatus();
+  return ApplyByServer(world, DefaultServiceCidrStatus(arena, *world.clock), "status",
+                       kServiceCidrController);
+}
+
+json::Value NamedServiceCidr(json::Arena& arena) {
+  return json::ObjectBuilder(arena)
+      .Set("apiVersion", "networking.k8s.io/v1")
+      .Set("kind", "ServiceCIDR")
+      .Set("metadata", json::ObjectBuilder(arena).Set("name", "kubernetes").Build())
+      .Build();
 }
 
 json::Value SystemConfigMap(json::Arena& arena, std::string_view name, json::Value data) {
@@ -225,6 +214,31 @@ json::Value KubernetesService(json::Arena& arena, std::string_view address, int 
       std::to_string(server_port == 0 ? 6443 : server_port), "}]}}");
   auto value = json::Parse(arena, text);
   return value.ok() ? *value : json::Value();
+}
+
+json::Value DefaultServiceCidr(json::Arena& arena, const registry::ServiceNetwork& services) {
+  json::ArrayBuilder ranges(arena);
+  for (const std::string& range : services.ranges()) ranges.Add(range);
+  return json::SetPath(arena, NamedServiceCidr(arena), {"spec", "cidrs"}, ranges.Build());
+}
+
+json::Value DefaultServiceCidrStatus(json::Arena& arena, const base::Clock& clock) {
+  json::ArrayBuilder conditions(arena);
+  conditions.Add(json::ObjectBuilder(arena)
+                     .Set("type", "Ready")
+                     .Set("status", "True")
+                     .Set("lastTransitionTime", base::FormatTime(clock.Now()))
+                     .Set("message", "Kubernetes default Service CIDR is ready")
+                     .Build());
+  return json::SetPath(arena, NamedServiceCidr(arena), {"status", "conditions"},
+                       conditions.Build());
+}
+
+bool LacksReadiness(const store::Object& stored, json::Value wanted) {
+  const json::Document& object = stored.document();
+  return object["metadata"]["deletionTimestamp"].is_null() &&
+         object["status"]["conditions"].empty() &&
+         object["spec"]["cidrs"] == wanted["spec"]["cidrs"];
 }
 
 base::Status MakeBootObjects(const World& world, const BootFacts& facts) {

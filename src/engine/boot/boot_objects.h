@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "engine/world.h"
 #include "json/value.h"
+#include "store/object.h"
 
 namespace portcullis::engine {
 
@@ -38,6 +40,14 @@ base::Status MakeBootRoles(const World& world, std::size_t writers);
 // The Service "kubernetes" of a cluster in which it has this address and leads to this port (0: to 6443),
 // as it is created: the server sets the rest.
 json::Value KubernetesService(json::Arena& arena, std::string_view address, int server_port);
+
+// The ServiceCIDR "kubernetes" of a cluster whose clusterIPs come from these ranges, as it is created;
+// what is applied to its status then, as this field manager; and whether it is such a one and has no
+// status yet.
+inline constexpr std::string_view kServiceCidrController = "kubernetes-service-cidr-controller";
+json::Value DefaultServiceCidr(json::Arena& arena, const registry::ServiceNetwork& services);
+json::Value DefaultServiceCidrStatus(json::Arena& arena, const base::Clock& clock);
+bool LacksReadiness(const store::Object& stored, json::Value wanted);
 
 // Tells world.services which addresses and ports the stored Services hold.
 void AdoptServices(const World& world);
