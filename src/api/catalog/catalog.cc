@@ -222,17 +222,23 @@ void Catalog::Index() {
   std::map<std::string_view, std::map<std::string_view, std::vector<const ResourceInfo*>>> grouped;
   const auto add = [&](const ResourceInfo& info) {
     const GroupVersionResource& name = info.resource;
-    const auto [place, added] =
-        by_resource_.emplace(Key(name.group, name.version, name.resource), &info);
-    if (!added) return;  // a built-in resource comes before a custom one
+    const bool added =
+        by_resource_.emplace(Key(name.group, name.version, name.resource), &info).second;
+    if (!added) return;
     by_kind_.emplace(info.kind, &info);
     by_storage_[info.stored_as().ToString()].push_back(&info);
     grouped[name.group][name.version].push_back(&info);
     resources_.push_back(&info);
   };
-  for (const ResourceInfo* info : base_->served) add(*info);
+  std::set<std::string_view> built_in;
+  for (const ResourceInfo* info : base_->served) {
+    add(*info);
+    built_in.insert(info->resource.group);
+  }
   for (const auto& resources : custom_) {
-    for (const ResourceInfo& info : resources->resources()) add(info);
+    for (const ResourceInfo& info : resources->resources()) {
+      built_in.contains(info.resource.group) ? shadowed_.push_back(&info) : add(info);
+    }
   }
   const auto add_group = [&](std::string_view name, const std::vector<std::string>& order) {
     const auto found = grouped.find(name);

@@ -201,6 +201,9 @@ class Catalog {
   // In discovery order: core first, then by Kubernetes' group priorities, then custom groups.
   const std::vector<GroupInfo>& groups() const { return groups_; }
   const std::vector<const ResourceInfo*>& resources() const { return resources_; }
+  // Custom resources in a group with built-in ones: kube-apiserver takes all paths of such a group
+  // for its own, so that these are in OpenAPI documents alone.
+  const std::vector<const ResourceInfo*>& shadowed() const { return shadowed_; }
 
   // All served versions and groups in which the objects of this resource can be had, the resource
   // itself first (apps/v1 deployments, extensions/v1beta1 deployments, …): matchPolicy Equivalent.
@@ -223,6 +226,7 @@ class Catalog {
   std::vector<std::shared_ptr<const CustomResources>> custom_;
   std::vector<GroupInfo> groups_;
   std::vector<const ResourceInfo*> resources_;
+  std::vector<const ResourceInfo*> shadowed_;
   std::unordered_map<std::string, const ResourceInfo*> by_resource_;  // "group/version/resource"
   std::unordered_map<GroupVersionKind, const ResourceInfo*> by_kind_;
   std::unordered_map<std::string, std::vector<const ResourceInfo*>> by_storage_;

@@ -308,6 +308,33 @@ TEST_F(CatalogTest, AddsCustomResources) {
   EXPECT_LT(custom_->bytes_used(), 200'000U);
 }
 
+TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreInOpenApiAlone) {
+  std::string definition(kCronTab);
+  for (std::size_t at = 0; (at = definition.find("stable.example.com")) != std::string::npos;) {
+    definition.replace(at, std::string_view("stable.example.com").size(), "networking.k8s.io");
+  }
+  const auto custom =
+      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
+  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  EXPECT_EQ(catalog->Find("networking.k8s.io", "v1", "crontabs"), nullptr);
+  EXPECT_EQ(catalog->FindKind({"networking.k8s.io", "v1", "CronTab"}), nullptr);
+  EXPECT_FALSE(catalog->ServesVersion("networking.k8s.io", "v1beta1"));
+  EXPECT_EQ(catalog->resources().size(), builtin_->resources().size());
+  EXPECT_EQ(catalog->shadowed().size(), 2U);
+  const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
+  const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
+  EXPECT_TRUE(v2["definitions"].Has("io.k8s.networking.v1.CronTab"));
+  const json::Value v3 =
+      json::Parse(arena_, OpenApiV3(*catalog, "apis/networking.k8s.io/v1", no_text).value())
+          .value();
+  for (const std::string_view name :
+       {"io.k8s.networking.v1.CronTab", "io.k8s.api.networking.v1.Ingress"}) {
+    EXPECT_TRUE(v3["components"]["schemas"].Has(name)) << name;
+  }
+  EXPECT_TRUE(v3["paths"].Has("/apis/networking.k8s.io/v1/crontabs"));
+  EXPECT_TRUE(v3["paths"].Has("/apis/networking.k8s.io/v1/ingresses"));
+}
+
 TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
   const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
   const json::Value input =

@@ -46,9 +46,11 @@ std::string HashOf(std::string_view text) {
 
 std::vector<const ResourceInfo*> CustomOf(const Catalog& catalog, std::string_view path) {
   std::vector<const ResourceInfo*> custom;
-  for (const ResourceInfo* info : catalog.resources()) {
-    if (!info->custom) continue;
-    if (path.empty() || PathOf(info->resource.group_version()) == path) custom.push_back(info);
+  for (const auto* resources : {&catalog.resources(), &catalog.shadowed()}) {
+    for (const ResourceInfo* info : *resources) {
+      if (!info->custom) continue;
+      if (path.empty() || PathOf(info->resource.group_version()) == path) custom.push_back(info);
+    }
   }
   return custom;
 }
@@ -182,6 +184,21 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
   json::ObjectBuilder components(arena);
   components.Set("schemas", json::Sorted(arena, schemas.Build()));
   return document.Set("components", components.Build()).Build();
+}
+
+// The document of a group and version that Kubernetes has, with what it has not of a document of custom
+// resources there.
+Value WithShadowedV3(json::Arena& arena, Value document, Value custom) {
+  const auto merged = [&](Value first, Value second) {
+    json::ObjectBuilder all(arena, first);
+    for (const json::Member& member : second.members()) {
+      if (!first.Has(member.name())) all.Set(member.name(), member.value);
+    }
+    return json::Sorted(arena, all.Build());
+  };
+  document = json::With(arena, document, "paths", merged(document["paths"], custom["paths"]));
+  return json::SetPath(arena, document, {"components", "schemas"},
+                       merged(document["components"]["schemas"], custom["components"]["schemas"]));
 }
 
 // `document` (null: there is none) with the legacy resources.
@@ -321,11 +338,13 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   };
   const auto custom = CustomOf(catalog, path);
   std::string swagger;
+  const Value* document = documents.Find(path);
   if (!custom.empty()) {
     const Value shared = TRY(SharedSchemas(catalog, arena, documents["api/v1"], swagger));
-    return written(CustomV3(arena, custom, shared, schema_text));
+    const Value made = CustomV3(arena, custom, shared, schema_text);
+    const bool is_shadowed = document != nullptr && IsServed(catalog, path);
+    return written(is_shadowed ? WithShadowedV3(arena, *document, made) : made);
   }
-  const Value* document = documents.Find(path);
   if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
     return written(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),
                                 documents["api/v1"]["info"]));
