@@ -238,6 +238,26 @@ void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value o
   }
 }
 
+// False if there are more of them or fewer: nothing else is told then.
+bool CheckContainerChanges(std::string_view list, json::Value now, json::Value before,
+                           FieldErrors& errors) {
+  const FieldPath path("spec", list);
+  if (now.size() != before.size()) {
+    errors.push_back(api::Forbidden(path, "pod updates may not add or remove containers"));
+    return false;
+  }
+  std::size_t index = 0;
+  for (const json::Value& container : now.elements()) {
+    const std::string_view image = container["image"].AsString();
+    const FieldPath at = path.Index(index++).Child("image");
+    if (image.empty()) errors.push_back(api::Required(at, ""));
+    if (golang::TrimSpace(image) != image) {
+      errors.push_back(api::Invalid(at, image, "must not have leading or trailing whitespace"));
+    }
+  }
+  return true;
+}
+
 // A spec as it was sent, with the requests that defaulting makes of empty limits. Lists of containers
 // are copied one by one: no list is left of an empty one. Gates and tolerations are not compared.
 json::Value WithRequests(json::Arena& arena, json::Value sent) {
@@ -278,26 +298,8 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
     CheckEphemeralChanges(ctx, object, old, errors);
     return;
   }
-  if (spec["containers"].size() != before["containers"].size()) {
-    errors.push_back(api::Forbidden(FieldPath("spec", "containers"),
-                                    "pod updates may not add or remove containers"));
-    return;
-  }
-  if (spec["initContainers"].size() != before["initContainers"].size()) {
-    errors.push_back(api::Forbidden(FieldPath("spec", "initContainers"),
-                                    "pod updates may not add or remove containers"));
-    return;
-  }
   for (const std::string_view list : {"containers", "initContainers"}) {
-    std::size_t index = 0;
-    for (const json::Value& container : spec[list].elements()) {
-      const std::string_view image = container["image"].AsString();
-      const FieldPath at = FieldPath("spec", list).Index(index++).Child("image");
-      if (image.empty()) errors.push_back(api::Required(at, ""));
-      if (golang::TrimSpace(image) != image) {
-        errors.push_back(api::Invalid(at, image, "must not have leading or trailing whitespace"));
-      }
-    }
+    if (!CheckContainerChanges(list, spec[list], before[list], errors)) return;
   }
   CheckActiveDeadline(spec, before, errors);
   CheckTolerationAdditions(ctx.arena, spec, before, errors);
