@@ -161,6 +161,14 @@ class Decoder {
     }
   }
 
+  // The innermost struct around the value.
+  const Schema* Owner() const {
+    for (const Frame* frame = frame_; frame != nullptr; frame = frame->parent) {
+      if (frame->owner != nullptr) return frame->owner;
+    }
+    return nullptr;
+  }
+
   // A value of a wrong type: Go goes on and tells the first of them at the end, unless a type that
   // decodes itself fails, which ends decoding at once.
   Value WrongType(std::string_view what, std::string_view go_type) {
@@ -173,8 +181,7 @@ class Decoder {
       options_.error_path->clear();
       FullPath(frame_, *options_.error_path);
     }
-    const Schema* owner = nullptr;
-    for (const Frame* f = frame_; f != nullptr && owner == nullptr; f = f->parent) owner = f->owner;
+    const Schema* const owner = union_owner_ != nullptr ? union_owner_ : Owner();
     std::string text = base::StrCat("json: cannot unmarshal ", what, " into Go ");
     if (owner == nullptr) {
       text += "value";
@@ -375,7 +382,11 @@ class Decoder {
   base::Result<Value> Union(const Schema& schema, Value input) {
     std::vector<std::string>* const reported = std::exchange(unknown_, nullptr);
     base::Status before = std::exchange(first_wrong_, base::OkStatus());
+    // Errors within name the struct that has the outermost of them.
+    const Schema* const outer = union_owner_;
+    if (outer == nullptr) union_owner_ = Owner();
     base::Result<Value> content = UnionContent(schema, input);
+    union_owner_ = outer;
     unknown_ = reported;
     std::swap(before, first_wrong_);
     if (content.ok() && !before.ok()) return before;
@@ -390,14 +401,15 @@ class Decoder {
     }
     // Of a list of no schemas, a text or a number, Go writes null.
     if (!input.is_array()) return Value();
-    if (input.empty() && schema.go_type.ends_with("JSONSchemaPropsOrArray")) return Value();
-    std::vector<Value> elements;
-    bool changed = false;
-    for (const Value& element : input.elements()) {
-      elements.push_back(element.is_object() ? TRY(Decode(*schema.element, element, {})) : element);
-      changed = changed || !elements.back().IsSameAs(element);
-    }
-    return changed ? json::MakeArray(arena_, elements) : input;
+    const bool schemas = schema.go_type.ends_with("JSONSchemaPropsOrArray");
+    if (input.empty() && schemas) return Value();
+    Schema text;
+    text.kind = Kind::kString;
+    text.go_type = "string";
+    Schema list;
+    list.kind = Kind::kArray;
+    list.element = schemas ? schema.element : &text;
+    return Array(list, input, {});
   }
 
   base::Result<Value> Leaf(const Schema& schema, Value input) {
@@ -524,7 +536,8 @@ class Decoder {
   const DecodeOptions& options_;
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
-  base::Status first_wrong_;  // of a value of a wrong type
+  const Schema* union_owner_ = nullptr;  // the struct that has the outermost union around the value
+  base::Status first_wrong_;             // of a value of a wrong type
   base::StackMemory<kUsualBytes> memory_;
   // Of the structs being decoded, innermost last; likewise of the objects being written.
   std::pmr::vector<Slot> slots_{memory_.resource()};
