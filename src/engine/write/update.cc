@@ -313,8 +313,9 @@ class Change final : public Execution {
   base::Status BeginCreation() {
     if (!spec_.create_if_absent) return api::NotFoundStatus(op_.group_resource(), spec_.name);
     json::Value object = TRY(spec_.transform({}));
-    TRY(MatchName(spec_.name, object));
     TRY(CheckNoUid(op_, spec_, object));
+    TRY(MatchNamespace(op_, object));
+    TRY(MatchName(spec_.name, object));
     creation_ = MakeCreation(op_, object, options_, {spec_.track_fields, true});
     return base::OkStatus();
   }
