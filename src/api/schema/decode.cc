@@ -16,6 +16,7 @@
 #include "api/schema/embedded_structs.h"
 #include "api/schema/written.h"
 #include "base/clock.h"
+#include "base/gotext.h"
 #include "base/stack_memory.h"
 #include "base/strings.h"
 #include "golang/time.h"
@@ -555,10 +556,10 @@ std::vector<std::string> DecodingWarnings(const std::vector<std::string>& duplic
                                           const std::vector<std::string>& unknown_fields) {
   std::vector<std::string> texts;
   for (const std::string& path : duplicate_fields) {
-    texts.push_back(base::StrCat("duplicate field \"", path, "\""));
+    texts.push_back(base::StrCat("duplicate field ", base::GoQuote(path)));
   }
   for (const std::string& path : unknown_fields) {
-    texts.push_back(base::StrCat("unknown field \"", path, "\""));
+    texts.push_back(base::StrCat("unknown field ", base::GoQuote(path)));
   }
   return texts;
 }

@@ -180,4 +180,12 @@ base::Result<json::Value> Typed(json::Arena& arena, const Body& body,
   return api::schema::MergeDuplicates(arena, schema, body.value, strict_errors);
 }
 
+std::vector<std::string> UnknownFields(const std::vector<std::string>& paths) {
+  std::vector<std::string> texts;
+  for (const std::string& path : paths) {
+    texts.push_back(base::StrCat("unknown field \"", path, "\""));
+  }
+  return texts;
+}
+
 }  // namespace portcullis::engine

@@ -52,4 +52,8 @@ base::Result<json::Value> Typed(json::Arena& arena, const Body& body,
                                 const api::schema::Schema& schema,
                                 std::vector<std::string>* strict_errors);
 
+// What strict decoding says of unknown fields of an object that has been read as untyped content:
+// Kubernetes puts their paths between quotation marks as they are.
+std::vector<std::string> UnknownFields(const std::vector<std::string>& paths);
+
 }  // namespace portcullis::engine

@@ -307,7 +307,8 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   }
   if (validation == FieldValidation::kIgnore) return object;
   std::vector<std::string> texts = strict_errors;
-  for (std::string& warning : api::schema::DecodingWarnings({}, unknown)) {
+  for (std::string& warning :
+       custom ? UnknownFields(unknown) : api::schema::DecodingWarnings({}, unknown)) {
     texts.push_back(std::move(warning));
   }
   if (validation == FieldValidation::kStrict) {

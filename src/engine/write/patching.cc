@@ -220,7 +220,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
           validation == FieldValidation::kIgnore ? nullptr : &unknown);
       if (!converted.ok()) return does_not_fit(converted.status());
       object = *converted;
-      for (std::string& text : api::schema::DecodingWarnings({}, unknown)) {
+      for (std::string& text : UnknownFields(unknown)) {
         patched.strict_errors.push_back(std::move(text));
       }
     }
