@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "cbor/diagnose.h"
 #include "engine/codec/body.h"
+#include "engine/codec/bygone_kinds.h"
 #include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/kind_schema.h"
@@ -62,25 +63,6 @@ base::Status OtherVersion(const GroupVersionKind& claimed, const GroupVersionKin
       ") does not match the expected API version (", expected.group_version().ToString(), ")"));
 }
 
-// Versions that Kubernetes still has types for, though it serves them no more.
-bool IsBygone(const GroupVersionKind& kind) {
-  static constexpr std::pair<std::string_view, std::string_view> kVersions[] = {
-      {"admissionregistration.k8s.io", "v1beta1"},
-      {"apiextensions.k8s.io", "v1beta1"},
-      {"apiregistration.k8s.io", "v1beta1"},
-      {"apps", "v1beta1"},
-      {"apps", "v1beta2"},
-      {"batch", "v1beta1"},
-      {"policy", "v1beta1"},
-      {"rbac.authorization.k8s.io", "v1alpha1"},
-      {"rbac.authorization.k8s.io", "v1beta1"},
-  };
-  for (const auto& [group, version] : kVersions) {
-    if (kind.group == group && kind.version == version) return true;
-  }
-  return false;
-}
-
 // CustomResourceDefinitions and APIServices are served by servers of their own, each with a scheme of
 // its own; `group` is that of what the endpoint takes.
 std::string_view SchemeOf(std::string_view group) {
@@ -111,8 +93,18 @@ bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersion
   if (is_core && Contains(kOfAll, kind.kind)) return true;
   if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
   if (is_core && kind.kind == "List") return true;
-  const ResourceInfo* resource = op.catalog->FindKind(kind);
-  return resource != nullptr ? !resource->custom : op.catalog->FindSchema(kind) != nullptr;
+  if (const ResourceInfo* resource = op.catalog->FindKind(kind)) return !resource->custom;
+  if (IsUnknownToKubernetes(kind.kind)) return false;
+  return op.catalog->FindSchema(kind) != nullptr || FindBygone(kind) != nullptr;
+}
+
+// The kind by whose types a body is read that claims to be of another version; its types may be
+// unknown here.
+GroupVersionKind KnownTypes(const Operation& op, GroupVersionKind claimed) {
+  if (op.catalog->FindSchema(claimed) != nullptr) return claimed;
+  const BygoneKinds* bygone = FindBygone(claimed);
+  if (bygone != nullptr && !bygone->same.empty()) claimed.version = bygone->same;
+  return claimed;
 }
 
 std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
@@ -218,22 +210,18 @@ base::Result<GroupVersionKind> ClaimedKind(const GroupVersionKind& expected, con
   return claimed;
 }
 
-// Checks the kind and version that a body of a built-in kind claims.
+// Checks that a body of a built-in kind claims to be what can become the kind.
 base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
                        const GroupVersionKind& claimed) {
-  if (claimed == expected) return base::OkStatus();
-
-  if (IsEviction(claimed, expected)) return base::OkStatus();
-  if (IsBygone(claimed) && claimed.group == expected.group && claimed.kind == expected.kind) {
-    return OtherVersion(claimed, expected);
-  } else if (!IsRegistered(op, claimed, expected)) {
+  if (claimed == expected || IsEviction(claimed, expected)) return base::OkStatus();
+  if (!IsRegistered(op, claimed, expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed, expected));
   }
-  if (claimed.kind != expected.kind || !api::IsConvertible(claimed, expected)) {
+  if (claimed.kind != expected.kind || !api::IsConvertible(KnownTypes(op, claimed), expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected,
                            NoConversion(claimed, expected));
   }
-  return OtherVersion(claimed, expected);
+  return base::OkStatus();
 }
 
 }  // namespace
@@ -249,8 +237,7 @@ base::Result<GroupVersionKind> ReadableKind(const Operation& op, const GroupVers
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
   if (claimed == expected) return claimed;
   if (IsCustomScale(op, expected)) return OtherScale(claimed);
-  if (!IsRegistered(op, claimed, expected) && !IsBygone(claimed))
-    return base::BadRequest(NoKind(claimed, expected));
+  if (!IsRegistered(op, claimed, expected)) return base::BadRequest(NoKind(claimed, expected));
   if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
     // Types that are not known here are those of the expected version.
     return op.catalog->FindSchema(claimed) != nullptr ? claimed : expected;
@@ -422,6 +409,15 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
     }
   } else {
     TRY(CheckKind(op, kind, *claimed));
+    if (*claimed != kind && !IsEviction(*claimed, kind)) {
+      // What is wrong with it as its own version comes first.
+      const GroupVersionKind types = KnownTypes(op, *claimed);
+      if (op.catalog->FindSchema(types) != nullptr) {
+        const auto own = DecodeContent(op, types, bytes, type, *body, validation);
+        if (!own.ok()) return failed(own.status().message());
+      }
+      return OtherVersion(*claimed, kind);
+    }
   }
   const auto object = DecodeContent(op, kind, bytes, type, *body, validation);
   if (!object.ok()) return failed(object.status().message());
