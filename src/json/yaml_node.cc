@@ -4,6 +4,7 @@
 
 #include <yaml.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/strings.h"
@@ -15,9 +16,74 @@ namespace {
 // limited. A text of 3 MB takes a second to get there; none that anybody needs comes near.
 constexpr std::size_t kMaxScannerWork = 400'000'000;
 
-std::string Text(const yaml_char_t* text) {
-  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kStandIn = "\xEE\x80\x80";  // U+E000, of private use
+
+std::string Replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
 }
+
+// The version 1.2, which Go's library does not know, becomes 1.0, which libyaml does not know.
+void ReplaceVersion(std::string& text) {
+  std::size_t line = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  for (; line < text.size(); line = text.find('\n', line) + 1) {
+    const std::size_t first = text.find_first_not_of(" \t\r", line);
+    if (first == std::string::npos) return;
+    if (text.compare(line, 5, "%YAML") == 0) {
+      const std::size_t number = text.find_first_not_of(" \t", line + 5);
+      if (number != std::string::npos && text.compare(number, 3, "1.2") == 0)
+        text[number + 2] = '0';
+    } else if (text[line] != '%' && text[first] != '#' && text[first] != '\n') {
+      return;
+    }
+    if (text.find('\n', line) == std::string::npos) return;
+  }
+}
+
+// The text with what libyaml reads in another way than Go's library: versions, and byte order marks
+// that begin a later line. For Go these are characters like others; here kStandIn is.
+std::string ForLibyaml(std::string_view text) {
+  std::string out(text);
+  ReplaceVersion(out);
+  if (out.find(kByteOrderMark, 1) == std::string::npos || out.find(kStandIn) != std::string::npos) {
+    return out;
+  }
+  return out.substr(0, 1) + Replaced(out.substr(1), kByteOrderMark, kStandIn);
+}
+
+std::string Text(std::string_view text) {
+  return Replaced(std::string(text), kStandIn, kByteOrderMark);
+}
+
+std::string Text(const yaml_char_t* text) {
+  return text == nullptr ? std::string() : Text(reinterpret_cast<const char*>(text));
+}
+
+// Gives libyaml as much of a text at a time as Go's library takes, since both look for characters that
+// are not allowed in all they have.
+class Source {
+ public:
+  explicit Source(std::string text) : text_(std::move(text)) {}
+
+  static int Read(void* source, unsigned char* buffer, std::size_t size, std::size_t* length) {
+    Source& self = *static_cast<Source*>(source);
+    self.capacity_ = std::max(self.capacity_, size);
+    const std::size_t kept = self.capacity_ - size;  // of what came before
+    *length = std::min(kChunk - kept, self.text_.size() - self.read_);
+    std::copy_n(self.text_.data() + self.read_, *length, buffer);
+    self.read_ += *length;
+    return 1;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 512;
+  std::string text_;
+  std::size_t read_ = 0;
+  std::size_t capacity_ = 0;
+};
 
 class Event {
  public:
@@ -34,10 +100,9 @@ class Event {
 
 class TreeReader {
  public:
-  explicit TreeReader(std::string_view text) {
+  explicit TreeReader(std::string_view text) : source_(ForLibyaml(text)) {
     yaml_parser_initialize(&parser_);
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
-                                 text.size());
+    yaml_parser_set_input(&parser_, Source::Read, &source_);
   }
   TreeReader(const TreeReader&) = delete;
   TreeReader& operator=(const TreeReader&) = delete;
@@ -74,8 +139,8 @@ class TreeReader {
     switch (event->type) {
       case YAML_SCALAR_EVENT: {
         YamlNode& node = NewNode(YamlKind::kScalar, event);
-        node.value.assign(reinterpret_cast<const char*>(event->data.scalar.value),
-                          event->data.scalar.length);
+        node.value = Text(
+            {reinterpret_cast<const char*>(event->data.scalar.value), event->data.scalar.length});
         node.tag = Text(event->data.scalar.tag);
         node.plain = event->data.scalar.plain_implicit != 0;
         Anchor(event->data.scalar.anchor, node);
@@ -137,6 +202,7 @@ class TreeReader {
     return open_.size() > kYamlMaxDepth ? YamlTooDeep(node.line) : base::OkStatus();
   }
 
+  Source source_;
   yaml_parser_t parser_ = {};
   YamlTree tree_;
   std::vector<YamlNode*> open_;

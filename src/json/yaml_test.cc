@@ -42,6 +42,40 @@ TEST(Yaml, Scalars) {
   EXPECT_EQ(ToJson("-.inf"), "json: unsupported value: -Inf");
 }
 
+TEST(Yaml, KnowsNoVersionButOne) {
+  EXPECT_EQ(ToJson("%YAML 1.1\n---\na: b"), R"({"a":"b"})");
+  EXPECT_EQ(ToJson("%YAML 1.2\n---\na: b"), "yaml: found incompatible YAML document");
+  EXPECT_EQ(ToJson("%YAML 1.2\na: b"), "yaml: found incompatible YAML document");
+  EXPECT_EQ(ToJson("# c\n\n%YAML 1.2 # x\n---\na: b"),
+            "yaml: line 2: found incompatible YAML document");
+  EXPECT_EQ(ToJson("%TAG !x! tag:x,2000:\n%YAML 1.2\n---\na: b"),
+            "yaml: line 1: found incompatible YAML document");
+  EXPECT_EQ(ToJson("a: b\n---\n%YAML 1.2\n"), R"({"a":"b"})");
+}
+
+TEST(Yaml, AByteOrderMarkIsACharacterButAtTheBegin) {
+  EXPECT_EQ(ToJson("\xEF\xBB\xBF"
+                   "a: b"),
+            R"({"a":"b"})");
+  EXPECT_EQ(ToJson("a: b\n\xEF\xBB\xBF"
+                   "c: d"),
+            "{\"a\":\"b\",\"\xEF\xBB\xBF"
+            "c\":\"d\"}");
+  EXPECT_EQ(ToJson("a: x\xEF\xBB\xBFy"), "{\"a\":\"x\xEF\xBB\xBFy\"}");
+  EXPECT_EQ(ToJson("a: b\n\xEF\xBB\xBF\nc: d"), "yaml: line 3: could not find expected ':'");
+}
+
+TEST(Yaml, WhatComesFarBehindIsNotLookedAt) {
+  const std::string comment(600, '#');
+  EXPECT_EQ(ToJson("a: b\n---\n" + comment + "\n\x07"), R"({"a":"b"})");
+  EXPECT_EQ(ToJson("a: b\n---\n\x07"), "yaml: control characters are not allowed");
+  EXPECT_EQ(ToJson("a: b: c\n" + comment + "\n\xFF"),
+            "yaml: mapping values are not allowed in this context");
+  EXPECT_EQ(ToJson("a: b: c\n\xFF"), "yaml: invalid leading UTF-8 octet");
+  EXPECT_EQ(ToJson("a: b\nc: " + comment + "\n" + comment + "\n\x07"),
+            "yaml: control characters are not allowed");
+}
+
 TEST(Yaml, NamesBecomeText) {
   EXPECT_EQ(ToJson("{1: a, 1.5: b, yes: c, 0x10: d}"),
             R"({"1":"a","1.5":"b","true":"c","16":"d"})");
