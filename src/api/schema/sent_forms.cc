@@ -2,6 +2,10 @@
 
 #include "api/schema/sent_forms.h"
 
+#include <string>
+
+#include "json/writer.h"
+
 namespace portcullis::api::schema {
 
 using json::Value;
@@ -12,8 +16,11 @@ bool SentForm::is_empty() const {
 }
 
 bool SentForm::is_rewritten_quantity() const {
-  return schema.kind == Kind::kQuantity && sent.is_string() && decoded.is_string() &&
-         sent.AsString() != decoded.AsString();
+  if (schema.kind != Kind::kQuantity || !decoded.is_string()) return false;
+  if (sent.is_string()) return sent.AsString() != decoded.AsString();
+  if (!sent.is_number()) return false;
+  const std::string_view literal = sent.NumberLiteral();
+  return (literal.empty() ? json::ToString(sent) : std::string(literal)) != decoded.AsString();
 }
 
 bool AnySent(const Schema* schema, Value sent, Value decoded, bool (*is)(const SentForm& form),
