@@ -20,8 +20,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
 	"k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
 
@@ -39,8 +41,9 @@ type Server struct {
 // Flags that are not passed on: the address is chosen here, gates are told one by one.
 var ownFlags = map[string]bool{
 	"secure-port": true, "bind-address": true, "cert-dir": true, "feature-gates": true, "emulated-version": true,
-	"emulation-forward-compatible": true, "min-compatibility-version": true, "token-auth-file": true, "advertise-address": true,
-	"external-hostname": true,
+	"emulation-forward-compatible": true, "min-compatibility-version": true, "advertise-address": true, "external-hostname": true,
+	// What only the server of custom resources has.
+	"kubeconfig": true, "authentication-kubeconfig": true, "authentication-skip-lookup": true, "authorization-kubeconfig": true,
 }
 
 func values(flag *pflag.Flag) []string {
@@ -57,23 +60,28 @@ func text(flag *pflag.Flag) string { return strings.Join(values(flag), "\x00") }
 
 // Flags returns the flags in which the options differ from the defaults.
 func Flags(opts *options.ServerRunOptions) []string {
-	defaults := map[string]string{}
-	for _, set := range options.NewServerRunOptions().Flags().FlagSets {
-		set.VisitAll(func(flag *pflag.Flag) { defaults[flag.Name] = text(flag) })
+	all := func(opts *options.ServerRunOptions) *pflag.FlagSet {
+		flags := pflag.NewFlagSet("all", pflag.ContinueOnError)
+		for _, set := range opts.Flags().FlagSets {
+			flags.AddFlagSet(set)
+		}
+		return flags
 	}
-	var flags []string
-	for _, set := range opts.Flags().FlagSets {
-		set.VisitAll(func(flag *pflag.Flag) {
-			if ownFlags[flag.Name] || text(flag) == defaults[flag.Name] {
-				return
-			}
-			for _, value := range values(flag) {
-				flags = append(flags, "--"+flag.Name+"="+value)
-			}
-		})
-	}
-	slices.Sort(flags)
-	return slices.Compact(flags)
+	return Changed(all(opts), all(options.NewServerRunOptions()))
+}
+
+// Changed returns the flags whose values differ from those of the defaults.
+func Changed(flags, defaults *pflag.FlagSet) []string {
+	var changed []string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if ownFlags[flag.Name] || text(flag) == text(defaults.Lookup(flag.Name)) {
+			return
+		}
+		for _, value := range values(flag) {
+			changed = append(changed, "--"+flag.Name+"="+value)
+		}
+	})
+	return changed
 }
 
 // Gates of downstream builds of Kubernetes.
@@ -82,8 +90,7 @@ var downstreamGates = map[featuregate.Feature]bool{
 }
 
 // Gates returns the gates that are not as they are by default, and the emulated version.
-func Gates(opts *options.ServerRunOptions) []string {
-	registry := opts.GenericServerRunOptions.ComponentGlobalsRegistry
+func Gates(registry compatibility.ComponentGlobalsRegistry) []string {
 	gates, ok := registry.FeatureGateFor(compatibility.DefaultKubeComponent).(featuregate.MutableVersionedFeatureGate)
 	if !ok {
 		return nil
@@ -106,21 +113,22 @@ func Gates(opts *options.ServerRunOptions) []string {
 }
 
 // Start runs the server named by $PORTCULLIS until the context ends. Its log is a file in $PORTCULLIS_LOGS.
-func Start(ctx context.Context, name string, opts *options.ServerRunOptions, flags []string) (*Server, error) {
-	folder := opts.SecureServing.ServerCert.CertDirectory
-	port := opts.SecureServing.BindPort
-	if opts.SecureServing.Listener != nil {
-		port = opts.SecureServing.Listener.Addr().(*net.TCPAddr).Port
-		opts.SecureServing.Listener.Close()
+func Start(ctx context.Context, name string, serving *genericoptions.SecureServingOptionsWithLoopback, flags []string) (*Server, error) {
+	folder := serving.ServerCert.CertDirectory
+	port := serving.BindPort
+	if serving.Listener != nil {
+		port = serving.Listener.Addr().(*net.TCPAddr).Port
+		serving.Listener.Close()
 	}
 	tokens := fmt.Sprintf("%s,system:apiserver,00000000-0000-0000-0000-000000000000,system:masters\n", token)
-	if file := opts.Authentication.TokenFile; file != nil && file.TokenFile != "" {
-		more, err := os.ReadFile(file.TokenFile)
-		if err != nil {
-			return nil, err
+	flags = slices.DeleteFunc(flags, func(flag string) bool {
+		file, found := strings.CutPrefix(flag, "--token-auth-file=")
+		if found {
+			more, _ := os.ReadFile(file)
+			tokens += string(more)
 		}
-		tokens += string(more)
-	}
+		return found
+	})
 	tokenFile := filepath.Join(folder, "loopback-tokens.csv")
 	if err := os.WriteFile(tokenFile, []byte(tokens), 0o600); err != nil {
 		return nil, err
@@ -187,13 +195,21 @@ func client(folder string, port int, server *Server) (*rest.Config, error) {
 		if err != nil {
 			continue
 		}
-		authorities := admin.CAData
+		tls := rest.TLSClientConfig{CAData: admin.CAData}
 		if own, err := os.ReadFile(filepath.Join(folder, "apiserver.crt")); err == nil {
-			authorities = append(append(slices.Clone(authorities), '\n'), own...)
+			tls.CAData = append(append(slices.Clone(admin.CAData), '\n'), own...)
+			tls.ServerName = serverName(own)
 		}
-		config := &rest.Config{Host: "https://" + address, BearerToken: token, QPS: -1, Burst: -1,
-			TLSClientConfig: rest.TLSClientConfig{CAData: authorities}}
-		return config, nil
+		return &rest.Config{Host: "https://" + address, BearerToken: token, QPS: -1, Burst: -1, TLSClientConfig: tls}, nil
 	}
 	return nil, errors.New("portcullis does not listen")
+}
+
+// serverName returns a name of the certificate if it is not that of the address: tests advertise others.
+func serverName(certificate []byte) string {
+	certificates, err := cert.ParseCertsPEM(certificate)
+	if err != nil || certificates[0].VerifyHostname("127.0.0.1") == nil || len(certificates[0].DNSNames) == 0 {
+		return ""
+	}
+	return certificates[0].DNSNames[0]
 }
