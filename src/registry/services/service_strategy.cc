@@ -217,7 +217,7 @@ class Services final : public DefaultStrategy {
   // port has been given them.
   static json::Value KeepNodePorts(const Context& ctx, json::Value object, json::Value old) {
     const json::Value ports = object["spec"]["ports"];
-    if (ports.empty() || !HasNodePorts(object) || !HasNodePorts(old)) return object;
+    if (ports.empty() || !WantsNodePorts(object) || !WantsNodePorts(old)) return object;
     const std::set<std::int64_t> taken = NumbersOf(ports);
     std::map<std::string_view, json::Value> free;  // by the port's name
     for (const json::Value& before : old["spec"]["ports"].elements()) {

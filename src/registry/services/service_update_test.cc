@@ -64,5 +64,18 @@ TEST_F(ServiceUpdate, NodePortsAreKeptByTheNameOfThePort) {
       << updated;
 }
 
+TEST_F(ServiceUpdate, NodePortsAreNotKeptByABalancerThatWantsNone) {
+  constexpr std::string_view kBalancer =
+      R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":true,)"
+      R"("ports":[{"name":"a","port":80,"nodePort":30080},{"name":"b","port":81,"nodePort":30081}]})";
+  const std::string updated =
+      Updated(R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,)"
+              R"("ports":[{"name":"a","port":80},{"name":"b","port":81,"nodePort":30081}]})",
+              kBalancer);
+  EXPECT_NE(updated.find(R"([{"name":"a","port":80},{"name":"b","port":81,"nodePort":30081}])"),
+            std::string::npos)
+      << updated;
+}
+
 }  // namespace
 }  // namespace portcullis::registry
