@@ -131,6 +131,23 @@ void PutField(Schema& node, std::string_view name, const Schema* schema) {
   field.pointer = true;
 }
 
+// ObjectMeta with the defaults that the schema of an embedded resource has for its fields.
+const Schema* WithDefaultsOf(SchemaPool& pool, const Schema* object_meta, const Schema* own) {
+  if (object_meta == nullptr || own == nullptr) return object_meta;
+  Schema* with_defaults = nullptr;
+  for (const Field& field : own->fields) {
+    if (field.default_value().is_null() || object_meta->FindField(field.name) == nullptr) continue;
+    if (with_defaults == nullptr) *(with_defaults = pool.Add()) = *object_meta;
+    for (Field& known : with_defaults->fields) {
+      if (known.name != field.name) continue;
+      FieldDetails details = known.details != nullptr ? *known.details : FieldDetails();
+      details.default_value = field.default_value();
+      known.details = pool.AddDetails(details);
+    }
+  }
+  return with_defaults != nullptr ? with_defaults : object_meta;
+}
+
 // What each resource has, whatever its schema says of it.
 void PutResourceFields(SchemaPool& pool, Schema& node, const Schema* object_meta) {
   const Schema* text = pool.Leaf(Kind::kString, "string", "");
@@ -171,7 +188,11 @@ class Maker {
       if (value.is_string()) node->enum_values.push_back(value.AsString());
     }
     SetKind(*node, props);
-    if (node->embedded_resource) PutResourceFields(pool_, *node, object_meta_);
+    if (node->embedded_resource) {
+      const Field* metadata = node->FindField("metadata");
+      const Schema* own = metadata != nullptr ? metadata->schema : nullptr;
+      PutResourceFields(pool_, *node, WithDefaultsOf(pool_, object_meta_, own));
+    }
     if (HasConstraints(props)) node->constraints = pool_.AddConstraints(props);
     return node;
   }
