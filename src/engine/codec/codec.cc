@@ -244,11 +244,19 @@ base::Result<const api::schema::Schema*> SchemaOfVersion(const ResourceInfo& res
       base::StrCat("request to convert CR from an invalid group/version: ", api_version));
 }
 
+// Objects that were stored before there were generations are of the first.
+json::Value WithGeneration(json::Arena& arena, json::Value object) {
+  const json::Value metadata = object["metadata"];
+  if (!metadata.is_object() || metadata["generation"].AsInt() != 0) return object;
+  return json::SetPath(arena, object, {"metadata", "generation"}, json::Value::Int(1));
+}
+
 // By the schema of the version it is stored in.
 base::Result<json::Value> PrunedAndDefaulted(json::Arena& arena, json::Value stored,
                                              const ResourceInfo& resource) {
   const auto* schema = TRY(SchemaOfVersion(resource, stored["apiVersion"].AsString()));
-  const json::Value pruned = api::schema::Prune(arena, *schema, stored, true, nullptr);
+  const json::Value pruned =
+      WithGeneration(arena, api::schema::Prune(arena, *schema, stored, true, nullptr));
   const json::Value value = TRY(api::schema::ApplySchemaDefaults(arena, *schema, pruned));
   return value == stored ? stored : value;
 }
