@@ -151,7 +151,7 @@ class Server final : public ApiServer {
     TRY(BuildAuthentication());
     seats_ = MakeSeats(options_, storage_->store(), clock_, metrics_);
     env_.seats = seats_.get();
-    watches_ = std::make_unique<WatchHub>(storage_->store(), clock_);
+    watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
     env_.traces = &traces_;

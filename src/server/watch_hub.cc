@@ -67,6 +67,17 @@ bool IsFull(WatchSession& session) {
   return session.exchange->buffered_bytes() > 0;
 }
 
+// Whether the definition of the custom resource has another spec or other names now, or is gone:
+// kube-apiserver makes the storage anew then, which ends its watches. One that is being deleted is the same.
+bool IsOutdated(const WatchSession& session, const api::catalog::Catalog& catalog) {
+  const api::catalog::ResourceInfo& watched = *session.resource;
+  if (watched.definition == nullptr) return false;
+  const api::catalog::ResourceInfo* served = catalog.Find(watched.resource);
+  if (served == nullptr || served->definition == nullptr) return true;
+  return served->number != watched.number &&
+         served->definition->terminating() == watched.definition->terminating();
+}
+
 // Every event's object and, where it is looked into, its predecessor.
 std::vector<store::ObjectPtr> ObjectsOf(const WatchSession& session,
                                         std::span<const store::EventPtr> events) {
@@ -220,8 +231,11 @@ std::string ErrorLine(MediaType type, const base::Status& status) {
   return event.ok() ? *std::move(event) : std::string();
 }
 
-WatchHub::WatchHub(store::Store& store, const base::Clock& clock)
-    : store_(store), clock_(clock), makers_(kMakers), thread_([this] { Run(); }) {}
+WatchHub::WatchHub(store::Store& store, const base::Published<api::catalog::Catalog>& catalog,
+                   const base::Clock& clock)
+    : store_(store), catalog_(catalog), clock_(clock), makers_(kMakers), thread_([this] {
+        Run();
+      }) {}
 
 WatchHub::~WatchHub() {
   Stop();
@@ -321,7 +335,7 @@ void WatchHub::Run() {
     last_.clear();
     if (clock_.Steady() >= next_tick) {
       next_tick = clock_.Steady() + kTick;
-      SendBookmarks();
+      Tick();
     }
   }
   std::vector<Id> all;
@@ -431,11 +445,14 @@ bool WatchHub::Send(Id id, WatchSession& session, base::Result<std::string> line
   return true;
 }
 
-void WatchHub::SendBookmarks() {
+void WatchHub::Tick() {
   const base::SteadyTime now = clock_.Steady();
+  const auto catalog = catalog_.Get();
   std::vector<Id> over;
   for (auto& [id, session] : sessions_) {
-    if (now >= session->ends || session->exchange->closed()) {
+    // An outdated one gets a second for what has happened before.
+    const bool outdated = std::exchange(session->outdated, IsOutdated(*session, *catalog));
+    if (outdated || now >= session->ends || session->exchange->closed()) {
       over.push_back(id);
       continue;
     }

@@ -2,7 +2,8 @@
 
 // WatchHub serves all watches from one thread: it polls what the store reports ready, turns events
 // into lines, hands them to the I/O threads, sends bookmarks, and ends watches when their time is
-// up, the client has gone or it is too slow for the store's history. Events of custom resources
+// up, the client has gone, it is too slow for the store's history, or the definition of the custom
+// resource has changed. Events of custom resources
 // that a webhook converts are made by threads of their own, so that such a watch holds up no other;
 // what one watch has had converted the others use too.
 //
@@ -25,6 +26,7 @@
 #include "api/catalog/catalog.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/published.h"
 #include "base/status.h"
 #include "engine/read/selection.h"
 #include "net/server.h"
@@ -63,11 +65,13 @@ struct WatchSession {
   bool columns_sent = false;
   base::SteadyTime next_bookmark;
   bool lent = false;
+  bool outdated = false;
 };
 
 class WatchHub {
  public:
-  WatchHub(store::Store& store, const base::Clock& clock);
+  WatchHub(store::Store& store, const base::Published<api::catalog::Catalog>& catalog,
+           const base::Clock& clock);
   ~WatchHub();
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
@@ -99,9 +103,11 @@ class WatchHub {
   bool Send(Id id, WatchSession& session, base::Result<std::string> lines);
   void End(Id id);
   void Wake(Id id);
-  void SendBookmarks();
+  // Once a second: ends what is over, sends bookmarks.
+  void Tick();
 
   store::Store& store_;
+  const base::Published<api::catalog::Catalog>& catalog_;
   const base::Clock& clock_;
 
   mutable base::Mutex mutex_;

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "base/clock.h"
 #include "base/strings.h"
 #include "harness/test_server.h"
 #include "json/writer.h"
@@ -139,6 +142,40 @@ TEST(CustomResources, ADeletedDefinitionGoesWithItsLastObject) {
   EXPECT_EQ(
       Eventually(server, path, [](const Answer& answer) { return answer.status == 404; }).status,
       404);
+}
+
+TEST(CustomResources, AWatchEndsWhenTheDefinitionChanges) {
+  TestServer server;
+  server.Post(kDefinitions, Definition("things", "Thing", "th", R"({"a":{"type":"string"}})"));
+  server.Post(kThings, Thing("x", R"({"a":"1"})"));
+  const std::string watch = base::StrCat(kThings, "?watch=true");
+  const base::SteadyTime begun = base::SystemClock().Steady();
+
+  const auto events = server.Watch(
+      watch, 9,
+      [&] {
+        server.Patch(base::StrCat(kDefinitions, "/things.example.com"), kMerge,
+                     R"({"spec":{"names":{"categories":["all"]}}})");
+      },
+      1);
+
+  EXPECT_EQ(events.size(), 1U);
+  // The client has not given up.
+  EXPECT_LT(base::SystemClock().Steady() - begun, std::chrono::seconds(15));
+}
+
+TEST(CustomResources, AWatchTellsOfTheEndOfAllObjectsBeforeItEndsWithTheDefinition) {
+  TestServer server;
+  server.Post(kDefinitions, Definition("things", "Thing", "th", R"({"a":{"type":"string"}})"));
+  server.Post(kThings, Thing("x", R"({"a":"1"})"));
+  const std::string watch = base::StrCat(kThings, "?watch=true");
+
+  const auto events = server.Watch(
+      watch, 9, [&] { server.Call("DELETE", base::StrCat(kDefinitions, "/things.example.com")); },
+      1);
+
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[1]["type"].AsString(), "DELETED");
 }
 
 TEST(CustomResources, OpenApiTellsWhatTheDefinitionDescribes) {
