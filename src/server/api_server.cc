@@ -312,7 +312,8 @@ class Server final : public ApiServer {
                    aggregates,
                    {.pod_certificate_requests = release.GateEnabled("PodCertificateRequest"),
                     .credential_provider_tokens =
-                        release.GateEnabled("KubeletServiceAccountTokenForCredentialProviders")}}));
+                        release.GateEnabled("KubeletServiceAccountTokenForCredentialProviders"),
+                    .cluster_trust_bundles = release.GateEnabled("ClusterTrustBundle")}}));
     return base::OkStatus();
   }
 

@@ -210,7 +210,10 @@ class NodeAuthorizer final : public Authorizer {
   NodeAuthorizer(store::Store& store, const Features& features, bool initializers)
       : graph_(Graph::Open(store, initializers)), features_(features) {
     json::Arena arena;
-    for (const rbac::BootstrapObject& object : rbac::BootstrapObjects(arena)) {
+    const auto enabled = [&](std::string_view gate) {
+      return gate != "ClusterTrustBundle" || features_.cluster_trust_bundles;
+    };
+    for (const rbac::BootstrapObject& object : rbac::BootstrapObjects(arena, enabled)) {
       if (object.resource == "clusterroles" && object.name == "system:node") {
         rules_ = rbac::RulesFromJson(object.object["rules"]);
       }

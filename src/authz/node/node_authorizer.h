@@ -18,6 +18,7 @@ namespace portcullis::authz::node {
 struct Features {
   bool pod_certificate_requests = false;   // PodCertificateRequest
   bool credential_provider_tokens = true;  // KubeletServiceAccountTokenForCredentialProviders
+  bool cluster_trust_bundles = false;      // ClusterTrustBundle
 };
 
 // `store` must outlive the authorizer. `initializers` as for Graph::Open.

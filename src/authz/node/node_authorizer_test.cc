@@ -263,6 +263,14 @@ TEST_F(NodeAuthorizerTest, CertificateRequestsGoByTheFeature) {
             "nodes may not access the status subresource of PodCertificateRequests");
 }
 
+TEST_F(NodeAuthorizerTest, TrustBundlesGoByTheFeature) {
+  const std::string bundles = "certificates.k8s.io/clustertrustbundles";
+  EXPECT_EQ(Ask("list", bundles), "no");
+  authorizer_ = MakeNodeAuthorizer(*store_, {.cluster_trust_bundles = true});
+  EXPECT_EQ(Ask("list", bundles), "");
+  EXPECT_EQ(Ask("update", bundles, "", "b"), "no");
+}
+
 TEST_F(NodeAuthorizerTest, TheRestGoesByTheRole) {
   EXPECT_EQ(Ask("list", "/services"), "");
   EXPECT_EQ(Ask("create", "/events", "ns"), "");

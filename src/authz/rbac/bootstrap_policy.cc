@@ -21,7 +21,7 @@
 //   GATE?…                                        before a line, the name of a role or an element
 //                                                 of a list: only where the feature gate is on
 //
-// Left out: roles behind feature gates that are off by default, and those of cloud providers.
+// Left out: roles of what is not served behind its feature gate, and those of cloud providers.
 
 #include "authz/rbac/bootstrap_policy.h"
 
@@ -168,6 +168,7 @@ role system:node
   node.k8s.io | runtimeclasses | read
   DynamicResourceAllocation?resource.k8s.io | resourceclaims | get
   DynamicResourceAllocation?resource.k8s.io | resourceslices | deletecollection
+  ClusterTrustBundle?certificates.k8s.io | clustertrustbundles | read
   KubeletServiceAccountTokenForCredentialProviders?core | serviceaccounts | get
 role system:node-bootstrapper
   certificates.k8s.io | certificatesigningrequests | create,get,list,watch
@@ -191,6 +192,8 @@ role system:public-info-viewer
   url | /healthz,/livez,/readyz,/version,/version/ | get
 role system:service-account-issuer-discovery
   url | /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,/openid/v1/jwks/ | get
+role ClusterTrustBundle?system:cluster-trust-bundle-discovery
+  certificates.k8s.io | clustertrustbundles | read
 role system:volume-scheduler
   core | persistentvolumes | get,list,patch,update,watch
   storage.k8s.io | storageclasses | read
@@ -366,6 +369,10 @@ controller resourcequota-controller
 controller root-ca-cert-publisher
   core | configmaps | create,update
   events
+controller ClusterTrustBundle?kube-apiserver-serving-clustertrustbundle-publisher
+  certificates.k8s.io | signers | attest | kubernetes.io/kube-apiserver-serving
+  certificates.k8s.io | clustertrustbundles | create,delete,list,update,watch
+  events
 controller route-controller
   core | nodes | list,watch
   core | nodes/status | patch
@@ -448,6 +455,7 @@ bind system:node
 bind system:node-proxier user:system:kube-proxy
 bind system:public-info-viewer like=system:discovery group:system:authenticated group:system:unauthenticated
 bind system:service-account-issuer-discovery group:system:serviceaccounts
+bind ClusterTrustBundle?system:cluster-trust-bundle-discovery group:system:serviceaccounts
 bind system:volume-scheduler user:system:kube-scheduler
 bind extension-apiserver-authentication-reader in=kube-system as=system::extension-apiserver-authentication-reader user:system:kube-controller-manager user:system:kube-scheduler
 bind system::leader-locking-kube-controller-manager in=kube-system user:system:kube-controller-manager sa:kube-system/kube-controller-manager sa:kube-system/leader-election-controller

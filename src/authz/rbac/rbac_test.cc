@@ -182,6 +182,13 @@ TEST_F(RbacTest, BootstrapRolesFollowTheFeatureGates) {
   EXPECT_NE(rules_without("", "system:node-proxier").find("servicecidrs"), std::string::npos);
   EXPECT_EQ(rules_without("MultiCIDRServiceAllocator", "system:node-proxier").find("servicecidrs"),
             std::string::npos);
+  constexpr std::string_view kBundles =
+      "system:controller:kube-apiserver-serving-clustertrustbundle-publisher";
+  EXPECT_NE(rules_without("", kBundles), "no role");
+  EXPECT_EQ(rules_without("ClusterTrustBundle", kBundles), "no role");
+  EXPECT_EQ(rules_without("", "system:cluster-trust-bundle-discovery"),
+            R"([{"verbs":["get","list","watch"],"apiGroups":["certificates.k8s.io"],)"
+            R"("resources":["clustertrustbundles"]}])");
   EXPECT_EQ(rules_without("ComponentFlagz", "system:monitoring").find("flagz"), std::string::npos);
   EXPECT_NE(rules_without("ComponentFlagz", "system:monitoring").find("statusz"),
             std::string::npos);
