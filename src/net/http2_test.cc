@@ -38,6 +38,20 @@ TEST(Http2Test, AnswersRequests) {
   EXPECT_EQ(exchange->request().headers.Get("X-Test"), "1");
 }
 
+TEST(Http2Test, TakesValuesThatEndWithASpace) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) {
+    Echo(exchange);
+    queue.Push(std::move(exchange));
+  });
+  H2Client client(test.server->port());
+
+  const auto answer = client.Run(client.Submit("GET", "/", "", {{"authorization", "Bearer "}}));
+
+  EXPECT_EQ(answer.status, "200");
+  EXPECT_EQ(queue.Take()->request().headers.Get("Authorization"), "Bearer ");
+}
+
 TEST(Http2Test, AnswersOutOfOrder) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });

@@ -90,6 +90,8 @@ Http2Session::Http2Session(ServerConnection& connection)
       });
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_no_auto_window_update(option, 1);
+  // Go takes values that RFC 9113 forbids: "Bearer " with an empty token.
+  nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1);
   nghttp2_mem memory = buffers_.Functions();
   nghttp2_session_server_new3(&session_, callbacks, this, option, &memory);
   nghttp2_option_del(option);
