@@ -146,9 +146,10 @@ std::vector<json::Document> TestServer::Watch(std::string_view path, std::size_t
     more.NotifyAll();
   };
   const auto deadline = base::SystemClock().Steady() + kPatience;
-  auto call = client_->Begin(std::move(request), deadline, [&](net::CallResult) {
+  auto call = client_->Begin(std::move(request), deadline, [&](const net::CallResult& result) {
     base::MutexLock lock(mutex);
     over = true;
+    has_ended_watch_ = result.ok();
     more.NotifyAll();
   });
   const auto wait_for = [&](std::size_t lines) {

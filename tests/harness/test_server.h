@@ -71,6 +71,8 @@ class TestServer {
   std::vector<json::Document> Watch(std::string_view path, std::size_t count,
                                     const std::function<void()>& meanwhile = {},
                                     std::size_t after = 0);
+  // Whether the server has ended the last watch, not the client.
+  bool has_ended_watch() const { return has_ended_watch_; }
 
   // Stops the server, whatever it is at. Only Restart makes it useful again.
   void Stop() { server_->Stop(std::chrono::milliseconds(0)); }
@@ -90,6 +92,7 @@ class TestServer {
   std::unique_ptr<net::HttpsClient> client_;
   std::shared_ptr<const net::ClientTls> administrator_;
   std::shared_ptr<const net::ClientTls> nobody_;
+  bool has_ended_watch_ = false;
 };
 
 }  // namespace portcullis::testing
