@@ -282,14 +282,13 @@ void Http2Carrier::OnTimer() {
   timer_ = {};
   const auto now = loop_->now();
   if (exchanges_.empty() && due() <= now) return Close();
-  std::vector<Exchange*> late;
-  for (const auto& [call, exchange] : exchanges_) {
-    if (call->deadline <= now) late.push_back(exchange.get());
+  // One by one: who hears of one may end others.
+  const auto is_late = [now](const auto& entry) { return entry.first->deadline <= now; };
+  const auto find = [&] { return std::find_if(exchanges_.begin(), exchanges_.end(), is_late); };
+  for (auto late = find(); late != exchanges_.end(); late = find()) {
+    GiveUp(*late->second, late->second->phase(), std::string(kDeadlineExceeded));
   }
-  for (Exchange* const exchange : late) {
-    GiveUp(*exchange, exchange->phase(), std::string(kDeadlineExceeded));
-  }
-  ArmTimer();
+  if (takes_calls_ || !exchanges_.empty()) ArmTimer();
 }
 
 }  // namespace portcullis::net::internal
