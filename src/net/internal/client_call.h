@@ -4,10 +4,13 @@
 // redirects as it takes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "net/client.h"
 #include "net/url.h"
@@ -40,6 +43,11 @@ struct PreparedRequest {
 // without memory; NameIfLost then makes it a failure.
 inline CallResult LostCall() { return {.response = {.status = 0}}; }
 void NameIfLost(CallResult& result);
+
+// So that what arrives needs no memory. reserve() as such makes room for just so many, again for each.
+inline void MakeRoomFor(std::vector<CallSet::Arrival>& arrivals, std::size_t size) {
+  if (arrivals.capacity() < size) arrivals.reserve(std::max(size, 2 * arrivals.capacity()));
+}
 
 // Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
 // until a connection has it, then the one that drives that connection.

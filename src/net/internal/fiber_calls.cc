@@ -2,7 +2,6 @@
 
 #include "net/internal/fiber_calls.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/allocation_failure.h"
@@ -17,12 +16,6 @@ namespace {
 
 // What takes longer to judge would hold up the other work of the loop.
 constexpr std::size_t kLargeAnswer = 64 * 1024;
-
-// reserve() as such makes room for just so many, again for each.
-template <typename T>
-void MakeRoom(std::vector<T>& list, std::size_t size) {
-  if (list.capacity() < size) list.reserve(std::max(size, 2 * list.capacity()));
-}
 
 }  // namespace
 
@@ -80,7 +73,7 @@ FiberCalls::~FiberCalls() {
 void FiberCalls::Start(std::size_t id, SharedRequest request, base::SteadyTime deadline,
                        RequestBody body) {
   if (elsewhere_) return elsewhere_->Start(id, std::move(request), deadline, std::move(body));
-  MakeRoom(inbox_->arrivals, inbox_->arrivals.size() + under_way_ + 1);
+  MakeRoomFor(inbox_->arrivals, inbox_->arrivals.size() + under_way_ + 1);
   const auto call = std::make_shared<FiberCall>(std::move(request), deadline, inbox_, id);
   call->loop = loop_.shared_from_this();
   if (body.rest) call->body = std::move(body);

@@ -61,7 +61,7 @@ void Arrivals::ExpectForeign() {
 
 void Arrivals::MakeRoom(std::size_t size) {
   base::MutexLock lock(mutex_);
-  if (queue_.capacity() < size) queue_.reserve(std::max(size, 2 * queue_.capacity()));
+  MakeRoomFor(queue_, size);
 }
 
 void Arrivals::Add(std::size_t id, CallResult result) {
