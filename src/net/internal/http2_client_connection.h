@@ -87,9 +87,9 @@ class Http2ClientConnection final : public Http2Connection,
   }
 
   // Bytes are exchanged.
-  bool alive() const {
-    return state_ == State::kGreeting || state_ == State::kOpen || state_ == State::kDraining;
-  }
+  bool alive() const { return takes_streams() || state_ == State::kDraining; }
+
+  bool takes_streams() const { return state_ == State::kGreeting || state_ == State::kOpen; }
 
   // The connection.
   void OnDialled(Dialer::Outcome& outcome);

@@ -112,14 +112,14 @@ bool Http2ClientConnection::MakeSession() {
 }
 
 bool Http2ClientConnection::has_room() const {
-  if (state_ != State::kOpen && state_ != State::kGreeting) return false;
+  if (!takes_streams()) return false;
   return streams_.size() <
          nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
 }
 
 std::int32_t Http2ClientConnection::Start(std::span<const Http2Field> head, RequestBody body,
                                           bool ends, Http2Receiver& receiver) {
-  if (state_ != State::kOpen && state_ != State::kGreeting) return 0;
+  if (!takes_streams()) return 0;
   constexpr std::size_t kUsual = 16;
   std::array<nghttp2_nv, kUsual> few{};
   std::vector<nghttp2_nv> many;
