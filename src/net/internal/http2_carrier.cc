@@ -137,7 +137,10 @@ std::int32_t Http2Carrier::Start(const ClientCall& call, Exchange& exchange) {
 
 std::unique_ptr<Http2Carrier::Exchange> Http2Carrier::Release(const Exchange& exchange) {
   auto node = exchanges_.extract(exchange.call.get());
-  if (exchanges_.empty()) idle_since_ = loop_->now();
+  if (exchanges_.empty()) {
+    idle_since_ = loop_->now();
+    ArmTimer();
+  }
   return std::move(node.mapped());
 }
 
@@ -145,7 +148,6 @@ void Http2Carrier::Finish(Exchange& exchange, const Http2End& end) {
   const auto ended = Release(exchange);
   const auto& call = ended->call;
   LookAtRoom();
-  if (exchanges_.empty() && takes_calls_) ArmTimer();
   if (end.complete && ended->reader.Finish()) {
     if (!call->Answer(std::move(ended->reader.response()))) core_->Dispatch(call, nullptr);
     return;
@@ -228,7 +230,6 @@ void Http2Carrier::CancelCall(const ClientCall& call) {
   const auto found = exchanges_.find(&call);
   if (found == exchanges_.end()) return;
   GiveUp(*found->second, found->second->phase(), std::string(kCanceled));
-  if (exchanges_.empty()) ArmTimer();
 }
 
 void Http2Carrier::CloseIfIdle() {
@@ -281,14 +282,14 @@ void Http2Carrier::ArmTimer() {
 void Http2Carrier::OnTimer() {
   timer_ = {};
   const auto now = loop_->now();
-  if (exchanges_.empty() && due() <= now) return Close();
+  if (exchanges_.empty()) return due() <= now ? Close() : ArmTimer();
   // One by one: who hears of one may end others.
   const auto is_late = [now](const auto& entry) { return entry.first->deadline <= now; };
   const auto find = [&] { return std::find_if(exchanges_.begin(), exchanges_.end(), is_late); };
   for (auto late = find(); late != exchanges_.end(); late = find()) {
     GiveUp(*late->second, late->second->phase(), std::string(kDeadlineExceeded));
   }
-  if (takes_calls_ || !exchanges_.empty()) ArmTimer();
+  if (!exchanges_.empty()) ArmTimer();
 }
 
 }  // namespace portcullis::net::internal
