@@ -23,6 +23,7 @@
 #include "net/http.h"
 #include "net/io_threads.h"
 #include "net/tls.h"
+#include "net/websocket.h"
 
 namespace portcullis::net {
 
@@ -113,6 +114,10 @@ class Exchange {
   virtual void Write(std::string chunk) = 0;
   virtual void Write(std::shared_ptr<const std::string> chunk) = 0;  // not copied: for fan-out
   virtual void Finish() = 0;
+  // Ends HTTP/1.1 on the connection with the answer to a handshake; what is accepted is a started
+  // answer from then on. What is written are whole frames; the server itself answers pings, and lets the
+  // client go (OnClosed) when that closes. Finish() closes in the ordinary way.
+  virtual void StartWebSocket(WebSocketAnswer handshake) = 0;
   // Ends a started answer so that the client notices that it is incomplete.
   virtual void Abort() = 0;
 

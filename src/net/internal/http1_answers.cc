@@ -166,6 +166,11 @@ void Http1Session::Finish(ServerExchange& exchange) {
   if (state_ == State::kHandling) Start(exchange, {});
   if (connection_.closed()) return;
   if (chunked_answer_) connection_.Send("0\r\n\r\n");
+  if (web_socket_) {
+    std::string end;
+    AppendCloseFrame(kNormalClosure, end);
+    connection_.Send(end);
+  }
   EndAnswer(exchange);
 }
 
@@ -185,7 +190,7 @@ void Http1Session::FinishMessage() {
   since_ = connection_.loop().now();
   if (!keep_alive_ || draining_) {
     state_ = State::kClosing;
-    const bool unread = parser_ != nullptr;
+    const bool unread = parser_ != nullptr || web_socket_ != nullptr;
     parser_.reset();
     return connection_.CloseWhenFlushed(unread);
   }

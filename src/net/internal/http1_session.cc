@@ -19,6 +19,7 @@ constexpr std::size_t kSmallBody = 64 << 10;
 }  // namespace
 
 void Http1Session::OnBytes(std::string_view bytes) {
+  if (web_socket_) return ReadFrames(bytes);
   if (pending_.empty()) {
     pending_.assign(Process(bytes));
     return;
@@ -38,6 +39,10 @@ void Http1Session::OnBytes(std::string_view bytes) {
 // Returns what is left over.
 std::string_view Http1Session::Process(std::string_view bytes) {
   while (!bytes.empty() && WantsBytes()) {
+    if (web_socket_) {
+      ReadFrames(bytes);
+      return {};
+    }
     if (!parser_) {
       // As Go, which does not skip empty lines before a request (RFC 9112 §2.2 would have it).
       if (bytes.front() == '\r' || bytes.front() == '\n') {
@@ -273,6 +278,7 @@ void Http1Session::Refuse(int status, std::string_view detail) {
 }
 
 void Http1Session::OnEof() {
+  if (web_socket_) return EndWebSocket({});
   // A client may stop sending and wait for its answer; there is none to wait for here.
   connection_.Close();
 }
@@ -288,6 +294,7 @@ void Http1Session::OnGone() {
 
 void Http1Session::OnWritten() {
   if (state_ == State::kFlushing && connection_.out().empty()) return FinishMessage();
+  if (web_socket_ && connection_.out().empty()) connection_.ResumeReading();
   if (unsent_ == 0) return;
   const std::size_t waiting = std::min(connection_.out().bytes(), unsent_);
   const std::size_t released = unsent_ - waiting;

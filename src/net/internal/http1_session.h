@@ -4,7 +4,8 @@
 // nothing is read but a body that its handler has asked for, so that a client which sends more is
 // slowed down by its own socket; and the next request is read only when the answer has left.
 //
-// http1_session.cc has what comes in, http1_answers.cc what goes out.
+// http1_session.cc has what comes in, http1_answers.cc what goes out, http1_websocket.cc the connection
+// once it is a WebSocket: then it reads while its one answer lasts.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "net/internal/http1_parser.h"
 #include "net/internal/server_connection.h"
 #include "net/internal/server_exchange.h"
+#include "net/internal/websocket_reader.h"
 
 namespace portcullis::net::internal {
 
@@ -25,9 +27,12 @@ class Http1Session final : public Session, public MessageSink {
       : connection_(connection), since_(connection.loop().now()) {}
 
   void OnBytes(std::string_view bytes) override;
-  bool WantsBytes() const override { return state_ == State::kReading || reads_body_; }
+  bool WantsBytes() const override {
+    return state_ == State::kReading || reads_body_ || ReadsFrames();
+  }
   void OnPeerClosing() override {
     // A client may have closed its half behind a body that has not been read yet.
+    if (web_socket_) return OnWebSocketClosing();
     const auto exchange = current_.lock();
     if (exchange && exchange->body_complete()) exchange->PeerGone();
   }
@@ -44,6 +49,7 @@ class Http1Session final : public Session, public MessageSink {
   void Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,
              std::string chunk) override;
   void Finish(ServerExchange& exchange) override;
+  void StartWebSocket(ServerExchange& exchange, const WebSocketAnswer& handshake) override;
   void Abandon(int stream) override;
 
  private:
@@ -78,6 +84,10 @@ class Http1Session final : public Session, public MessageSink {
   void EndHead(std::string& head);
   void EndAnswer(ServerExchange& exchange);
   void FinishMessage();
+  bool ReadsFrames() const;
+  void ReadFrames(std::string_view bytes);
+  void OnWebSocketClosing();
+  void EndWebSocket(std::string answer);
   bool idle() const {
     return state_ == State::kReading && (!parser_ || drops_body_) && pending_.empty();
   }
@@ -113,6 +123,7 @@ class Http1Session final : public Session, public MessageSink {
   int exchange_number_ = 0;
   std::size_t unsent_ = 0;  // payload of the current answer that was put into the queue
   bool draining_ = false;
+  std::unique_ptr<WebSocketReader> web_socket_;  // null: HTTP is spoken
 };
 
 }  // namespace portcullis::net::internal

@@ -148,6 +148,10 @@ void Http2Session::Write(ServerExchange& exchange, std::shared_ptr<const std::st
   Pull();
 }
 
+void Http2Session::StartWebSocket(ServerExchange& exchange, const WebSocketAnswer&) {
+  Abandon(exchange.stream());
+}
+
 void Http2Session::Finish(ServerExchange& exchange) {
   H2Stream* stream = Find(exchange.stream());
   if (stream == nullptr || stream->finished) return;

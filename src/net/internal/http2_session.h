@@ -78,6 +78,7 @@ class Http2Session final : public Session {
   void Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,
              std::string chunk) override;
   void Finish(ServerExchange& exchange) override;
+  void StartWebSocket(ServerExchange& exchange, const WebSocketAnswer& handshake) override;
   void Abandon(int stream) override;
 
  private:

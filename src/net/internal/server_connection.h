@@ -53,6 +53,8 @@ class Session {
   virtual void Write(ServerExchange& exchange, std::shared_ptr<const std::string> shared,
                      std::string chunk) = 0;
   virtual void Finish(ServerExchange& exchange) = 0;
+  // REQUIRES: HTTP/1, whose handshakes alone ask for it.
+  virtual void StartWebSocket(ServerExchange& exchange, const WebSocketAnswer& handshake) = 0;
   // Cut off: by Exchange::Abort or because the exchange was dropped without an answer.
   virtual void Abandon(int stream) = 0;
 };

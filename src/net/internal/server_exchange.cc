@@ -182,6 +182,13 @@ void ServerExchange::Finish() {
   OnLoop([](Session& session, ServerExchange& exchange) { session.Finish(exchange); });
 }
 
+void ServerExchange::StartWebSocket(WebSocketAnswer handshake) {
+  if (handshake.accepted ? answered_.load() : answered_.exchange(true)) return;
+  OnLoop([handshake = std::move(handshake)](Session& session, ServerExchange& exchange) {
+    session.StartWebSocket(exchange, handshake);
+  });
+}
+
 void ServerExchange::Abort() {
   if (answered_.exchange(true)) return;
   OnLoop([](Session& session, ServerExchange& exchange) { session.Abandon(exchange.stream()); });

@@ -56,6 +56,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   void Write(std::string chunk) override;
   void Write(std::shared_ptr<const std::string> chunk) override;
   void Finish() override;
+  void StartWebSocket(WebSocketAnswer handshake) override;
   void Abort() override;
   std::size_t buffered_bytes() const override { return buffered_; }
   bool closed() const override { return closed_; }
