@@ -146,6 +146,37 @@ TEST(Engine, SplitRolesAndBindingsBeginAsWhatTheyWere) {
                json::Value::StringView("a.example"));
 }
 
+// The role of a binding cannot change: one of another role is another object afterwards.
+TEST(Engine, ABindingOfAnotherRoleIsMadeAnew) {
+  const auto engine = Engine::Create({});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  const World& world = (*engine)->world();
+  json::Arena arena;
+  struct Case {
+    std::string_view name, annotations;
+    bool is_protected;
+  };
+  constexpr Case kCases[] = {{"system:node-proxier", "{}", false},
+                             {"system:volume-scheduler",
+                              R"({"rbac.authorization.kubernetes.io/autoupdate":"false"})", true}};
+  for (const Case& each : kCases) {
+    const std::string text = base::StrCat(
+        R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{)"
+        R"("name":")",
+        each.name, R"(","annotations":)", each.annotations, R"(,"labels":{"a":"b"}},)",
+        R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}})");
+    ASSERT_TRUE(EnsureObject(world, *json::Parse(arena, text)).ok());
+  }
+  ASSERT_TRUE(MakeBootObjects(world, {.writers = 1}).ok());
+  for (const auto& [name, annotations, is_protected] : kCases) {
+    const auto stored =
+        world.store->Get({"rbac.authorization.k8s.io", "clusterrolebindings", "", name});
+    EXPECT_EQ(stored->document()["roleRef"]["name"].AsString(), is_protected ? "view" : name);
+    EXPECT_EQ(stored->document()["metadata"]["labels"].Has("a"), is_protected);
+    EXPECT_EQ(stored->document()["subjects"].size(), is_protected ? 0U : 1U);
+  }
+}
+
 // The ServiceCIDR of a cluster gets the second family of a server that has both. Other networks of a server
 // leave it as it is.
 TEST(Engine, TheServiceCidrGetsASecondFamily) {

@@ -201,6 +201,10 @@ class Builder {
   std::vector<BootstrapObject> objects_;
 };
 
+bool IsProtected(json::Value existing) {
+  return existing["metadata"]["annotations"][kAutoUpdate].AsString() == "false";
+}
+
 // Adds the members of `wanted` that `object` does not have.
 json::Value AddMissing(json::Arena& arena, json::Value object, json::Value wanted, bool& changed) {
   for (const json::Member& member : wanted.members()) {
@@ -266,9 +270,13 @@ json::Value Inherit(json::Arena& arena, json::Value source, const BootstrapObjec
   return made.Build();
 }
 
+bool IsOfAnotherRole(json::Value existing, const BootstrapObject& wanted) {
+  return !IsProtected(existing) && !(existing["roleRef"] == wanted.object["roleRef"]);
+}
+
 json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted) {
   const json::Value metadata = existing["metadata"];
-  if (metadata["annotations"][kAutoUpdate].AsString() == "false") return {};
+  if (IsProtected(existing)) return {};
   bool changed = false;
   json::Value out = existing;
   for (std::string_view part : {"labels", "annotations"}) {

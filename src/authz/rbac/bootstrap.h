@@ -42,4 +42,8 @@ json::Value Inherit(json::Arena& arena, json::Value source, const BootstrapObjec
 // nothing is missing.
 json::Value Reconcile(json::Arena& arena, json::Value existing, const BootstrapObject& wanted);
 
+// Whether an existing binding is one of another role, which no update can change: it is deleted and
+// made anew, unless it is annotated so.
+bool IsOfAnotherRole(json::Value existing, const BootstrapObject& wanted);
+
 }  // namespace portcullis::authz::rbac

@@ -131,6 +131,10 @@ base::Status EnsureRole(const World& world, json::Arena& arena,
   const api::catalog::ResourceInfo* resource = catalog->Find(kRbac, "v1", wanted.resource);
   if (existing == nullptr || resource == nullptr) return base::OkStatus();
   const json::Value live = TRY(FromStore(arena, existing, *resource));
+  if (authz::rbac::IsOfAnotherRole(live, wanted)) {
+    TRY(world.store->Delete(key, {.uid = live["metadata"]["uid"].AsString()}));
+    return EnsureObject(world, wanted.object);
+  }
   const json::Value next = authz::rbac::Reconcile(arena, live, wanted);
   if (next.is_null()) return base::OkStatus();
   return UpdateByServer(world, *resource, next);
