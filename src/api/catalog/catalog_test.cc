@@ -308,7 +308,7 @@ TEST_F(CatalogTest, AddsCustomResources) {
   EXPECT_LT(custom_->bytes_used(), 200'000U);
 }
 
-TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreInOpenApiAlone) {
+TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreListedButNotServed) {
   std::string definition(kCronTab);
   for (std::size_t at = 0; (at = definition.find("stable.example.com")) != std::string::npos;) {
     definition.replace(at, std::string_view("stable.example.com").size(), "networking.k8s.io");
@@ -321,6 +321,20 @@ TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreInOpenApiAlone) {
   EXPECT_FALSE(catalog->ServesVersion("networking.k8s.io", "v1beta1"));
   EXPECT_EQ(catalog->resources().size(), builtin_->resources().size());
   EXPECT_EQ(catalog->shadowed().size(), 2U);
+  // Discovery lists the version that Kubernetes does not have before its own.
+  const json::Value group = LegacyGroup(arena_, *catalog, "networking.k8s.io");
+  EXPECT_EQ(json::ToString(group["versions"]),
+            R"([{"groupVersion":"networking.k8s.io/v1beta1","version":"v1beta1"},)"
+            R"({"groupVersion":"networking.k8s.io/v1","version":"v1"}])");
+  EXPECT_EQ(group["preferredVersion"]["version"].AsString(), "v1beta1");
+  EXPECT_TRUE(LegacyResourceList(arena_, *catalog, "networking.k8s.io", "v1beta1").is_null());
+  const json::Value all = AggregatedDiscovery(arena_, *catalog, false, "v2");
+  for (const json::Value& each : all["items"].elements()) {
+    if (each["metadata"]["name"].AsString() != "networking.k8s.io") continue;
+    ASSERT_EQ(each["versions"].size(), 2U);
+    EXPECT_EQ(json::ToString(each["versions"][0]["resources"][0]["responseKind"]),
+              R"({"group":"networking.k8s.io","version":"v1beta1","kind":"CronTab"})");
+  }
   const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
   const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
   EXPECT_TRUE(v2["definitions"].Has("io.k8s.networking.v1.CronTab"));

@@ -2,6 +2,8 @@
 
 #include "api/catalog/discovery.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace portcullis::api::catalog {
@@ -28,17 +30,16 @@ Value VersionEntry(json::Arena& arena, std::string_view group, std::string_view 
   return entry.Build();
 }
 
-Value GroupEntry(json::Arena& arena, const GroupInfo& group, bool alone) {
+Value GroupEntry(json::Arena& arena, const Catalog& catalog, const GroupInfo& group, bool alone) {
   json::ObjectBuilder entry(arena);
   if (alone) entry.Set("kind", "APIGroup").Set("apiVersion", "v1");
   entry.Set("name", group.name);
   json::ArrayBuilder versions(arena);
-  for (const VersionInfo& version : group.versions) {
+  for (const VersionInfo& version : ListedVersions(catalog, group)) {
     versions.Add(VersionEntry(arena, group.name, version.version));
   }
-  entry.Set("versions", versions.Build());
-  entry.Set("preferredVersion", VersionEntry(arena, group.name, group.versions[0].version));
-  return entry.Build();
+  const Value list = versions.Build();
+  return entry.Set("versions", list).Set("preferredVersion", list[0]).Build();
 }
 
 Value LegacyResource(json::Arena& arena, const ResourceInfo& info) {
@@ -67,11 +68,11 @@ Value LegacySubresource(json::Arena& arena, const ResourceInfo& info,
   return entry.Build();
 }
 
-// Group and version are left empty where they are those of the resource.
+// Group and version are left empty where they are those of a built-in resource.
 Value ResponseKind(json::Arena& arena, const GroupVersionKind& kind, const ResourceInfo& info) {
-  const bool foreign = kind.group_version() != info.resource.group_version();
+  const bool named = info.custom || kind.group_version() != info.resource.group_version();
   json::ObjectBuilder entry(arena);
-  entry.Set("group", foreign ? kind.group : "").Set("version", foreign ? kind.version : "");
+  entry.Set("group", named ? kind.group : "").Set("version", named ? kind.version : "");
   entry.Set("kind", kind.kind);
   return entry.Build();
 }
@@ -97,11 +98,11 @@ Value AggregatedResource(json::Arena& arena, const ResourceInfo& info) {
   return entry.Build();
 }
 
-Value AggregatedGroup(json::Arena& arena, const GroupInfo& group) {
+Value AggregatedGroup(json::Arena& arena, const Catalog& catalog, const GroupInfo& group) {
   json::ObjectBuilder metadata(arena);
   if (!group.name.empty()) metadata.Set("name", group.name);
   json::ArrayBuilder versions(arena);
-  for (const VersionInfo& version : group.versions) {
+  for (const VersionInfo& version : ListedVersions(catalog, group)) {
     json::ArrayBuilder resources(arena);
     for (const ResourceInfo* info : version.resources) {
       resources.Add(AggregatedResource(arena, *info));
@@ -117,6 +118,29 @@ Value AggregatedGroup(json::Arena& arena, const GroupInfo& group) {
 }
 
 }  // namespace
+
+std::vector<VersionInfo> ListedVersions(const Catalog& catalog, const GroupInfo& group) {
+  std::vector<VersionInfo> listed;
+  for (const ResourceInfo* info : catalog.shadowed()) {
+    const GroupVersionResource& name = info->resource;
+    if (name.group != group.name || catalog.ServesVersion(name.group, name.version)) continue;
+    auto at = std::find_if(listed.begin(), listed.end(), [&](const VersionInfo& version) {
+      return CompareKubeVersions(version.version, name.version) >= 0;
+    });
+    if (at == listed.end() || at->version != name.version) {
+      at = listed.insert(at, {name.version, {}});
+    }
+    at->resources.push_back(info);
+  }
+  for (VersionInfo& version : listed) {
+    std::sort(version.resources.begin(), version.resources.end(),
+              [](const ResourceInfo* a, const ResourceInfo* b) {
+                return a->resource.resource < b->resource.resource;
+              });
+  }
+  listed.insert(listed.end(), group.versions.begin(), group.versions.end());
+  return listed;
+}
 
 Value LegacyApiVersions(json::Arena& arena, const Catalog& catalog,
                         std::string_view server_address) {
@@ -136,7 +160,7 @@ Value LegacyApiVersions(json::Arena& arena, const Catalog& catalog,
 Value LegacyGroupList(json::Arena& arena, const Catalog& catalog) {
   json::ArrayBuilder groups(arena);
   for (const GroupInfo& group : catalog.groups()) {
-    if (!group.name.empty()) groups.Add(GroupEntry(arena, group, false));
+    if (!group.name.empty()) groups.Add(GroupEntry(arena, catalog, group, false));
   }
   json::ObjectBuilder document(arena);
   document.Set("kind", "APIGroupList").Set("apiVersion", "v1").Set("groups", groups.Build());
@@ -145,7 +169,7 @@ Value LegacyGroupList(json::Arena& arena, const Catalog& catalog) {
 
 Value LegacyGroup(json::Arena& arena, const Catalog& catalog, std::string_view group) {
   const GroupInfo* info = catalog.FindGroup(group);
-  return info == nullptr || group.empty() ? Value() : GroupEntry(arena, *info, true);
+  return info == nullptr || group.empty() ? Value() : GroupEntry(arena, catalog, *info, true);
 }
 
 Value LegacyResourceList(json::Arena& arena, const Catalog& catalog, std::string_view group,
@@ -176,7 +200,7 @@ Value AggregatedDiscovery(json::Arena& arena, const Catalog& catalog, bool core,
                           std::string_view version) {
   json::ArrayBuilder items(arena);
   for (const GroupInfo& group : catalog.groups()) {
-    if (group.name.empty() == core) items.Add(AggregatedGroup(arena, group));
+    if (group.name.empty() == core) items.Add(AggregatedGroup(arena, catalog, group));
   }
   json::ObjectBuilder document(arena);
   document.Set("kind", "APIGroupDiscoveryList");

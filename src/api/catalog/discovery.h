@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "api/catalog/catalog.h"
 #include "json/value.h"
@@ -13,6 +14,9 @@ namespace portcullis::api::catalog {
 // GET /api (APIVersions). `server_address` is what clients are told to use, e.g. "10.0.0.1:6443".
 json::Value LegacyApiVersions(json::Arena& arena, const Catalog& catalog,
                               std::string_view server_address);
+// The versions of a group as these documents list them, preferred first. Those that only custom resources
+// in a group of Kubernetes have are not served: kube-apiserver takes all paths of the group for its own.
+std::vector<VersionInfo> ListedVersions(const Catalog& catalog, const GroupInfo& group);
 json::Value LegacyGroupList(json::Arena& arena, const Catalog& catalog);  // GET /apis
 // GET /apis/<group>; null if the group is not served.
 json::Value LegacyGroup(json::Arena& arena, const Catalog& catalog, std::string_view group);

@@ -389,7 +389,9 @@ std::vector<std::string> Documents::Paths(const Call& call) const {
   for (const api::catalog::GroupInfo& group : call.catalog->groups()) {
     const std::string prefix = group.name.empty() ? "/api" : "/apis/" + group.name;
     paths.push_back(prefix);
-    for (const auto& version : group.versions) paths.push_back(prefix + "/" + version.version);
+    for (const auto& version : api::catalog::ListedVersions(*call.catalog, group)) {
+      paths.push_back(prefix + "/" + version.version);
+    }
   }
   for (std::string_view kind : {"healthz", "livez", "readyz"}) {
     for (std::string_view check : ChecksOf(kind, *env_.options))
