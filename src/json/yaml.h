@@ -40,4 +40,8 @@ std::vector<std::string_view> SplitYaml(std::string_view text);
 void WriteYaml(const Value& value, std::string& out);
 std::string ToYaml(const Value& value);
 
+// The same as version 3 of go-yaml writes a document that it has read from JSON: members in their order,
+// regular indentation of four columns, no folded lines, booleans of YAML 1.2.
+std::string ToYamlV3(const Value& value);
+
 }  // namespace portcullis::json

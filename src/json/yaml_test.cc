@@ -206,6 +206,48 @@ TEST(Yaml, QuotesWhereGoYamlDoes) {
             "    2\n");
 }
 
+// What kube-apiserver 1.36 writes of a definition's schema in the protobuf form of /openapi/v2.
+TEST(Yaml, WritesWhatV3Writes) {
+  struct Case {
+    std::string_view json, yaml;
+  };
+  constexpr Case kCases[] = {
+      {R"("yes")", "yes\n"},
+      {R"("on")", "on\n"},
+      {R"("1")", "\"1\"\n"},
+      {R"("")", "\"\"\n"},
+      {R"("true")", "\"true\"\n"},
+      {R"("a b")", "a b\n"},
+      {R"("a: b")", "'a: b'\n"},
+      {R"("x#y")", "x#y\n"},
+      {R"("- z")", "'- z'\n"},
+      {R"("null")", "\"null\"\n"},
+      {R"("~")", "\"~\"\n"},
+      {R"("0x1")", "\"0x1\"\n"},
+      {R"("1e3")", "\"1e3\"\n"},
+      {R"("1_000")", "\"1_000\"\n"},
+      {R"("2001-01-01")", "\"2001-01-01\"\n"},
+      {R"("o'k")", "o'k\n"},
+      {R"("q\"q")", "q\"q\n"},
+      {R"("<<")", "<<\n"},
+      {R"("=")", "=\n"},
+      {R"("\ttab")", "\"\\ttab\"\n"},
+      {R"("line\nbreak")", "|-\n    line\n    break\n"},
+      {"true", "true\n"},
+      {"{}", "{}\n"},
+      {R"(["b","a"])", "- b\n- a\n"},
+      {R"([{"message":"must: be #a","rule":"self == 'a rather long text that goes on and on beyond eighty )"
+       R"(columns of a line'"},{"message":"two lines","rule":"true &&\n  true"}])",
+       "- message: 'must: be #a'\n"
+       "  rule: self == 'a rather long text that goes on and on beyond eighty columns of a line'\n"
+       "- message: two lines\n  rule: |-\n    true &&\n      true\n"},
+  };
+  for (const auto& [text, yaml] : kCases) {
+    json::Arena arena;
+    EXPECT_EQ(ToYamlV3(*Parse(arena, text)), yaml);
+  }
+}
+
 TEST(Yaml, FoldsLongLines) {
   const std::string words =
       "The quick brown fox jumps over the lazy dog and runs far away from all the other "

@@ -15,8 +15,14 @@
 namespace portcullis::json {
 namespace {
 
-constexpr int kWidth = 80;
-constexpr int kStep = 2;
+// What the two versions of go-yaml do differently.
+struct Dialect {
+  int step;   // of indentation
+  int width;  // of lines, behind which they are folded
+  bool is_v3;
+};
+constexpr Dialect kV2{2, 80, false};
+constexpr Dialect kV3{4, std::numeric_limits<int>::max(), true};
 // Longer names are written as "? name" on a line of their own.
 constexpr std::size_t kMaxSimpleKey = 128;
 
@@ -153,12 +159,21 @@ Allowed Analyze(std::string_view text) {
   return special ? Allowed{false, false, false} : allowed;
 }
 
-Style ChooseStyle(std::string_view text, bool is_key) {
+// Whether plain text would be read as anything but a string.
+bool NeedsQuotes(std::string_view text, const Dialect& dialect) {
+  if (!dialect.is_v3) return internal::NeedsQuotes(text);
+  const auto scalar = internal::ResolveScalar("", text);
+  if (text == "<<" || !scalar.ok() || scalar->tag == internal::YamlTag::kString) return false;
+  // Not "yes", "on" and the like.
+  return scalar->tag != internal::YamlTag::kBool || text.size() > 3;
+}
+
+Style ChooseStyle(std::string_view text, bool is_key, const Dialect& dialect) {
   const Allowed allowed = Analyze(text);
   if (text.find('\n') != std::string_view::npos) {
     return allowed.literal && !is_key ? Style::kLiteral : Style::kDoubleQuoted;
   }
-  if (internal::NeedsQuotes(text)) return Style::kDoubleQuoted;
+  if (NeedsQuotes(text, dialect)) return Style::kDoubleQuoted;
   if (allowed.plain) return Style::kPlain;
   return allowed.single_quoted ? Style::kSingleQuoted : Style::kDoubleQuoted;
 }
@@ -228,7 +243,7 @@ std::string NumberText(const Value& value) {
 
 class Emitter {
  public:
-  explicit Emitter(std::string& out) : out_(out) {}
+  Emitter(const Dialect& dialect, std::string& out) : dialect_(dialect), out_(out) {}
 
   void Document(const Value& root) {
     Node(root, false);
@@ -238,6 +253,7 @@ class Emitter {
 
  private:
   void Node(const Value& value, bool in_mapping) {
+    in_mapping_ = in_mapping;
     switch (value.type()) {
       case Type::kNull:
         return Scalar("null", Style::kPlain, false);
@@ -251,14 +267,21 @@ class Emitter {
       case Type::kArray:
         return value.empty() ? Indicator("[]", true, false) : Sequence(value, in_mapping);
       case Type::kObject:
-        return value.empty() ? Indicator("{}", true, false) : Mapping(value);
+        return value.empty() ? Indicator("{}", true, false) : Mapping(value, in_mapping);
     }
   }
 
-  void Mapping(const Value& value) {
+  std::vector<const Member*> MembersOf(const Value& object) const {
+    if (!dialect_.is_v3) return SortedMembers(object);
+    std::vector<const Member*> members;
+    for (const Member& member : object.members()) members.push_back(&member);
+    return members;
+  }
+
+  void Mapping(const Value& value, bool in_mapping) {
     const int outer = indent_;
-    Indent();
-    for (const Member* member : SortedMembers(value)) {
+    Indent(in_mapping);
+    for (const Member* member : MembersOf(value)) {
       StartLine();
       const std::string_view name = member->name();
       if (name.size() <= kMaxSimpleKey && name.find('\n') == std::string_view::npos) {
@@ -277,8 +300,8 @@ class Emitter {
 
   void Sequence(const Value& value, bool in_mapping) {
     const int outer = indent_;
-    // Items of a member's array stand below its name, not deeper.
-    if (!in_mapping || at_indent_) Indent();
+    // Items of a member's array stand below its name in v2, not deeper.
+    if (!in_mapping || at_indent_ || dialect_.is_v3) Indent(in_mapping);
     for (const Value& element : value.elements()) {
       StartLine();
       Indicator("-", true, true);
@@ -288,17 +311,18 @@ class Emitter {
   }
 
   void String(std::string_view text, bool is_key) {
-    if (base::IsValidUtf8(text)) return Scalar(text, ChooseStyle(text, is_key), is_key);
+    const auto style = [&](std::string_view valid) { return ChooseStyle(valid, is_key, dialect_); };
+    if (base::IsValidUtf8(text)) return Scalar(text, style(text), is_key);
     std::string valid;
     for (std::size_t size = 0; !text.empty(); text.remove_prefix(size)) {
       base::AppendRune(base::DecodeRune(text, size), valid);
     }
-    Scalar(valid, ChooseStyle(valid, is_key), is_key);
+    Scalar(valid, style(valid), is_key);
   }
 
   void Scalar(std::string_view text, Style style, bool is_key) {
     const int outer = indent_;
-    indent_ = indent_ < 0 ? kStep : indent_ + kStep;  // where continuation lines stand
+    indent_ = indent_ < 0 ? dialect_.step : Deeper(in_mapping_);  // where continuation lines stand
     switch (style) {
       case Style::kPlain:
         if (!after_space_) Put(' ');
@@ -337,7 +361,7 @@ class Emitter {
         for (const char c : Escape(rune)) Put(c);
         spaces = false;
       } else if (rune == ' ') {
-        if (!is_key && !spaces && column_ > kWidth && MayFold(text, i, style)) {
+        if (!is_key && !spaces && column_ > dialect_.width && MayFold(text, i, style)) {
           StartLine();
           if (style == Style::kDoubleQuoted && text[i + 1] == ' ') Put('\\');
         } else {
@@ -364,7 +388,7 @@ class Emitter {
 
   void Literal(std::string_view text) {
     Indicator("|", true, false);
-    if (text[0] == ' ' || text[0] == '\n') Indicator("2", false, false);
+    if (text[0] == ' ' || text[0] == '\n') Indicator(dialect_.is_v3 ? "4" : "2", false, false);
     if (text.back() != '\n') {
       Indicator("-", false, false);
     } else if (text.size() == 1 || text[text.size() - 2] == '\n') {
@@ -391,7 +415,13 @@ class Emitter {
 
   // The cursor: how far it is, whether only indentation (and "- ") stands before it, whether a
   // space does.
-  void Indent() { indent_ = indent_ < 0 ? 0 : indent_ + kStep; }
+  void Indent(bool in_mapping) { indent_ = indent_ < 0 ? 0 : Deeper(in_mapping); }
+
+  // In v3 what is in an element stands behind its "- ", all else at a multiple of the step.
+  int Deeper(bool in_mapping) const {
+    if (!dialect_.is_v3) return indent_ + dialect_.step;
+    return in_mapping ? (indent_ / dialect_.step + 1) * dialect_.step : indent_ + 2;
+  }
 
   void StartLine() {
     const int indent = std::max(indent_, 0);
@@ -418,20 +448,28 @@ class Emitter {
     column_ = 0;
   }
 
+  const Dialect& dialect_;
   std::string& out_;
   int indent_ = -1;
   int column_ = 0;
   bool after_space_ = true;
   bool at_indent_ = true;
+  bool in_mapping_ = false;  // the value that is written is a member's
 };
 
 }  // namespace
 
-void WriteYaml(const Value& value, std::string& out) { Emitter(out).Document(value); }
+void WriteYaml(const Value& value, std::string& out) { Emitter(kV2, out).Document(value); }
 
 std::string ToYaml(const Value& value) {
   std::string out;
   WriteYaml(value, out);
+  return out;
+}
+
+std::string ToYamlV3(const Value& value) {
+  std::string out;
+  Emitter(kV3, out).Document(value);
   return out;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Each message is a table: member of the JSON, number of the field, how its value is written.
-// Members that begin with "x-" go to the message's list of vendor extensions, their values as YAML
-// (JSON is YAML).
+// Members that begin with "x-" go to the message's list of vendor extensions, their values as YAML.
 
 #include "server/discovery/openapi_protobuf.h"
 
@@ -10,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "json/writer.h"
+#include "json/yaml.h"
 
 namespace portcullis::server {
 namespace {
@@ -71,7 +70,7 @@ void Number(std::string& out, std::uint32_t field, Value value) {
 // openapi.v2.Any {yaml = 2}.
 void AnyValue(std::string& out, std::uint32_t field, Value value) {
   std::string any;
-  AppendBytes(any, 2, json::ToString(value));
+  AppendBytes(any, 2, json::ToYamlV3(value));
   AppendBytes(out, field, any);
 }
 void AnyValues(std::string& out, std::uint32_t field, Value value) {
