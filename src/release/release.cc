@@ -2,10 +2,12 @@
 
 #include "release/release.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "release/embedded_data.h"
@@ -53,6 +55,31 @@ std::map<std::string_view, ServedResource> ServedResources() {
                            .gate = parts.size() > 2 ? parts[2] : std::string_view()};
   }
   return resources;
+}
+
+std::string_view EmulatedStorageVersion(const std::map<std::string_view, ServedResource>& resources,
+                                        std::string_view group, std::string_view version,
+                                        std::string_view resource, int minor) {
+  constexpr int kOldestCompatible = 33;
+  const int compatible = std::max(minor - 1, kOldestCompatible);
+  const auto newest = resources.find(base::StrCat(group, "/", version, "/", resource));
+  // What is not GA is stored as v1.36 says, whatever it emulates.
+  if (minor < kOldestCompatible || version.find_first_of("ab") != version.npos ||
+      newest == resources.end() || newest->second.since_minor <= compatible) {
+    return {};
+  }
+  std::string_view found;
+  int found_since = 0;
+  for (const auto& [name, releases] : resources) {
+    const std::vector<std::string_view> parts = base::Split(name, '/');
+    if (parts[0] != group || parts[2] != resource || releases.since_minor > compatible ||
+        releases.since_minor <= found_since) {
+      continue;
+    }
+    found = parts[1];
+    found_since = releases.since_minor;
+  }
+  return found;
 }
 
 Release::Release(int legacy_minor, GateSettings given)

@@ -17,4 +17,11 @@ struct ServedResource {
 // By "group/version/resource". Those that are missing are served by every release since v1.29.
 std::map<std::string_view, ServedResource> ServedResources();
 
+// The version in which a server that emulates v1.<minor> stores what v1.36 stores in `version`: one that
+// the release before it had, so that both read it (kube-apiserver's --min-compatibility-version, of which
+// 1.33 is the oldest). "" where that is the same.
+std::string_view EmulatedStorageVersion(const std::map<std::string_view, ServedResource>& resources,
+                                        std::string_view group, std::string_view version,
+                                        std::string_view resource, int minor);
+
 }  // namespace portcullis::release

@@ -198,9 +198,14 @@ base::Status Storage::OpenEtcd(const Options& options, const store::Options& cho
   etcd.lease_reuse_seconds = options.lease_reuse_duration_seconds;
   etcd.compaction_interval = options.etcd_compaction_interval;
   const auto ranges = TRY(registry::ParseServiceRanges(options.service_cluster_ip_range));
-  const auto values = TRY(engine::StoredValues::Make(registry::FamilyOf(ranges.front().address)));
+  const release::Release release = TRY(release::Release::Open(options.kubernetes_version));
+  const auto values = TRY(engine::StoredValues::Make(registry::FamilyOf(ranges.front().address),
+                                                     release.legacy_minor()));
   etcd.decoder = [values](const store::Key& key, std::string_view value, bool& converted) {
     return values->Read(key, value, converted);
+  };
+  etcd.versioner = [values](const store::Key& key, std::string& value) {
+    return values->ToEmulated(key, value);
   };
   etcd_metrics_ = std::make_unique<EtcdMetrics>(metrics_);
   etcd.observer = etcd_metrics_.get();

@@ -65,6 +65,18 @@ bool IsServed(const ResourceInfo& info, const release::ServedResource& releases,
   return info.served_by_default;
 }
 
+// The hash tells clients whether an object has to be stored anew: it is of the version that is stored.
+void HashAsEmulated(ResourceInfo& info,
+                    const std::map<std::string_view, release::ServedResource>& resources,
+                    int minor) {
+  GroupVersionKind kind = info.storage_kind;
+  const std::string_view version = release::EmulatedStorageVersion(
+      resources, kind.group, kind.version, info.resource.resource, minor);
+  if (version.empty() || info.storage_version_hash.empty()) return;
+  kind.version = version;
+  info.storage_version_hash = StorageVersionHash(kind);
+}
+
 // Whether no release up to this one had the resource.
 bool IsFuture(const release::ServedResource& releases, int minor) {
   return MinorServed(minor) < releases.since_minor;
@@ -195,7 +207,8 @@ base::Result<std::shared_ptr<const Catalog>> Catalog::Load(std::string_view byte
   const std::shared_ptr<CatalogBase> loaded = TRY(LoadBase(bytes, legacy));
   TRY(CheckKeys(loaded->resources, config, legacy.minor));
   const auto resources = release::ServedResources();
-  for (const ResourceInfo& info : loaded->resources) {
+  for (ResourceInfo& info : loaded->resources) {
+    HashAsEmulated(info, resources, legacy.minor);
     const release::ServedResource releases = ReleasesOf(info, resources);
     if (IsFuture(releases, legacy.minor)) continue;
     if (IsServed(info, releases, config, legacy)) loaded->served.push_back(&info);

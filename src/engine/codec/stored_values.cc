@@ -11,6 +11,7 @@
 #include "engine/codec/kind_schema.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
+#include "release/served_resources.h"
 #include "store/etcd/value.h"
 
 namespace portcullis::engine {
@@ -74,16 +75,21 @@ json::Value WithNewerFields(json::Arena& arena, json::Value service,
 
 }  // namespace
 
-base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make(
-    std::string_view first_family) {
+base::Result<std::shared_ptr<const StoredValues>> StoredValues::Make(std::string_view first_family,
+                                                                     int minor) {
   std::shared_ptr<StoredValues> made(new StoredValues(first_family));
   // Kinds that this server does not serve may have been stored by another one.
   made->catalog_ = TRY(api::catalog::Catalog::BuiltIn({{"api/all", true}}));
   made->defaulter_ = TRY(api::schema::Defaulter::BuiltIn());
+  const auto served = release::ServedResources();
   for (const api::catalog::ResourceInfo* resource : made->catalog_->resources()) {
     const api::GroupResource stored = resource->stored_as();
-    made->kinds_.try_emplace(base::StrCat(stored.group, "/", stored.resource),
-                             resource->storage_kind);
+    const std::string key = base::StrCat(stored.group, "/", stored.resource);
+    const GroupVersionKind& kind = resource->storage_kind;
+    const std::string_view version =
+        release::EmulatedStorageVersion(served, kind.group, kind.version, stored.resource, minor);
+    if (!version.empty()) made->emulated_.try_emplace(key, version);
+    made->kinds_.try_emplace(key, kind);
   }
   return std::shared_ptr<const StoredValues>(std::move(made));
 }
@@ -115,9 +121,22 @@ base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::stri
     object =
         Recanonicalize(*catalog_, arena, *wanted, WithNewerFields(arena, object, first_family_));
   }
-  if (object == stored) return store::FromEtcdValue(value);
-  converted = true;
-  return EncodeAsIs(arena, AsStored(*catalog_, arena, *wanted, object), false);
+  const auto other = emulated_.find(base::StrCat(key.group, "/", key.resource));
+  if (other == emulated_.end() && object == stored) return store::FromEtcdValue(value);
+  const json::Value own = AsStored(*catalog_, arena, *wanted, object);
+  converted = other == emulated_.end() || stored.is_null() || kind.version != other->second ||
+              !(json::With(arena, stored, "apiVersion", own["apiVersion"]) == own);
+  return EncodeAsIs(arena, own, false);
+}
+
+bool StoredValues::ToEmulated(const store::Key& key, std::string& value) const {
+  if (emulated_.empty()) return false;
+  const auto found = emulated_.find(base::StrCat(key.group, "/", key.resource));
+  if (found == emulated_.end()) return false;
+  constexpr std::string_view kName = R"("apiVersion":")";
+  const std::size_t at = value.find(kName) + kName.size();
+  value.replace(at, value.find('"', at) - at, base::StrCat(key.group, "/", found->second));
+  return true;
 }
 
 // Recanonicalize(), but for the empty bytes that a stored object may hold (hidden_fields.h).

@@ -17,6 +17,7 @@
 #include "api/names.h"
 #include "api/schema/defaulting.h"
 #include "base/status.h"
+#include "release/release.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -25,8 +26,9 @@ namespace portcullis::engine {
 class StoredValues {
  public:
   // `first_family`: of the cluster (registry::ServiceNetwork::families()).
+  // `minor`: of the release that is emulated.
   static base::Result<std::shared_ptr<const StoredValues>> Make(
-      std::string_view first_family = "IPv4");
+      std::string_view first_family = "IPv4", int minor = release::kNewestMinor);
 
   // The object as this server stores it: JSON in the storage version, with all defaults. Custom
   // resources are taken as they are: their definition converts them when they are read. `converted`
@@ -34,6 +36,10 @@ class StoredValues {
   // Errors: bytes that are no object, a kind or version that is not known.
   base::Result<store::Encoded> Read(const store::Key& key, std::string_view value,
                                     bool& converted) const;
+
+  // Turns what ToEtcdValue() has made into the version that kube-apiserver stores where it emulates the
+  // release; false: it is of that version. The two differ in nothing but their name.
+  bool ToEmulated(const store::Key& key, std::string& value) const;
 
  private:
   explicit StoredValues(std::string_view first_family) : first_family_(first_family) {}
@@ -47,6 +53,8 @@ class StoredValues {
   std::shared_ptr<const api::schema::Defaulter> defaulter_;
   // As what is stored what lies under "group/resource".
   std::unordered_map<std::string, api::GroupVersionKind> kinds_;
+  // The versions that a release stores instead, by the same.
+  std::unordered_map<std::string, std::string> emulated_;
 };
 
 }  // namespace portcullis::engine

@@ -164,6 +164,28 @@ TEST_F(StoredValuesTest, ReadsVersionsThatAreNotServedAnyMore) {
       << binding;
 }
 
+// As kube-apiserver 1.36 with --emulated-version=1.34, whose servers of 1.33 know no v1.
+TEST_F(StoredValuesTest, KeepsTheVersionsOfAnEmulatedRelease) {
+  const auto values = *StoredValues::Make("IPv4", 34);
+  const store::Key key = {"storage.k8s.io", "volumeattributesclasses", "", "a"};
+  const std::string newest =
+      R"({"kind":"VolumeAttributesClass","apiVersion":"storage.k8s.io/v1","metadata":{"name":"a"},)"
+      R"("driverName":"d"})";
+  std::string value = newest;
+  EXPECT_TRUE(values->ToEmulated(key, value));
+  EXPECT_EQ(value, R"({"kind":"VolumeAttributesClass","apiVersion":"storage.k8s.io/v1beta1",)"
+                   R"("metadata":{"name":"a"},"driverName":"d"})");
+  bool converted = true;
+  const auto read = values->Read(key, value, converted);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_FALSE(converted);
+  EXPECT_NE(read->bytes.find(R"("apiVersion":"storage.k8s.io/v1",)"), std::string::npos);
+  EXPECT_TRUE(values->Read(key, newest, converted).ok());
+  EXPECT_TRUE(converted);
+  EXPECT_FALSE(values->ToEmulated({"storage.k8s.io", "storageclasses", "", "a"}, value));
+  EXPECT_FALSE(values_->ToEmulated(key, value));
+}
+
 TEST_F(StoredValuesTest, NamesWhatItCannotRead) {
   const store::Key key = {"", "configmaps", "n", "a"};
   EXPECT_NE(Read(key, "garbage").find("does not appear to be a protobuf message"),

@@ -311,11 +311,13 @@ void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
     op.kind = etcd::Op::Kind::kDelete;
   } else {
     op.kind = etcd::Op::Kind::kPut;
-    auto value =
-        Seal(write->change.key.collection(), write->key, ToEtcdValue(write->change.object));
+    const Key& key = write->change.key;
+    std::string plain = ToEtcdValue(write->change.object);
+    const bool is_other = options_.versioner && options_.versioner(key, plain);
+    auto value = Seal(key.collection(), write->key, std::move(plain));
     if (!value.ok()) return write->done(std::move(value).status());
     op.value = *std::move(value);
-    own_.Add(op.key, op.value);
+    if (!is_other) own_.Add(op.key, op.value);
     op.lease = lease;
   }
   request.success.push_back(std::move(op));

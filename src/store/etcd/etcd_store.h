@@ -65,6 +65,7 @@ struct EtcdOptions {
   base::Duration compaction_interval = std::chrono::minutes(5);  // 0: this server does not compact
   // May be empty: then values are JSON as this server writes it.
   ValueDecoder decoder;
+  ValueVersioner versioner;          // may be empty
   EtcdObserver* observer = nullptr;  // may be null
 };
 

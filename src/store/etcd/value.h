@@ -29,4 +29,8 @@ base::Result<Encoded> FromEtcdValue(std::string_view value);
 using ValueDecoder =
     std::function<base::Result<Encoded>(const Key& key, std::string_view value, bool& converted)>;
 
+// Turns a value into the version that is kept in etcd, where that is another; false: it is that one. Called
+// by several threads.
+using ValueVersioner = std::function<bool(const Key& key, std::string& value)>;
+
 }  // namespace portcullis::store
