@@ -43,6 +43,8 @@ struct RequestView {
 struct Notes {
   std::vector<std::string> warnings;  // for the client
   std::vector<std::pair<std::string, std::string>> audit_annotations;
+  // What Sec-WebSocket-Protocol names besides the token that the client was known by.
+  std::optional<std::string> protocols;
 };
 
 // `user` as the request is to be judged; the audiences a token was checked for.

@@ -222,6 +222,32 @@ TEST(Anonymous, IsForItsPathsOnly) {
   EXPECT_FALSE(is_known(*health, "/livez/etcd"));
 }
 
+// The handshake is answered with what is left of the protocols.
+TEST(WebSocketToken, IsTakenOutOfTheProtocols) {
+  const auto authenticator = [] {
+    TokenAuthenticators tokens;
+    tokens.push_back(ParseTokenFile("f", "secret,joe,7\n", {}).value());
+    return MakeWebSocketToken(std::move(tokens));
+  }();
+  constexpr std::string_view kToken = "base64url.bearer.authorization.k8s.io.c2VjcmV0";
+  struct Case {
+    std::string protocols;
+    std::string rest;  // or the error
+  };
+  for (const auto& [protocols, rest] :
+       {Case{base::StrCat(kToken, ", a"), "a"}, Case{base::StrCat("a,b , ", kToken), "a,b"},
+        Case{std::string(kToken), "missing additional subprotocol"},
+        Case{base::StrCat(kToken, ",a,", kToken),
+             "multiple base64.bearer.authorization tokens specified"}}) {
+    const net::Headers headers{
+        {"Connection", "Upgrade"}, {"Upgrade", "websocket"}, {"Sec-WebSocket-Protocol", protocols}};
+    const auto identity = authenticator->Authenticate({headers});
+    EXPECT_EQ(identity.ok() ? (**identity).notes.protocols : identity.status().message(), rest);
+  }
+  const net::Headers no_handshake{{"Sec-WebSocket-Protocol", base::StrCat(kToken, ", a")}};
+  EXPECT_FALSE(authenticator->Authenticate({no_handshake})->has_value());
+}
+
 // Knows every token, but has to ask.
 class Distant final : public TokenAuthenticator {
  public:

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "golang/strings.h"
 #include "net/http.h"
+#include "net/websocket.h"
 
 namespace portcullis::authn {
 namespace {
@@ -89,27 +90,19 @@ class TokenReviewer final : public TokenAuthenticator {
 constexpr std::string_view kProtocols = "Sec-WebSocket-Protocol";
 constexpr std::string_view kTokenPrefix = "base64url.bearer.authorization.k8s.io.";
 
-bool IsWebSocketRequest(const net::Headers& headers) {
-  if (!base::EqualsIgnoreCase(headers.Get("Upgrade"), "websocket")) return false;
-  const auto connections = headers.All("Connection");
-  return std::any_of(connections.begin(), connections.end(), [](std::string_view value) {
-    return base::ToLower(value).find("upgrade") != std::string::npos;
-  });
-}
-
 class WebSocketToken final : public Authenticator {
  public:
   explicit WebSocketToken(TokenAuthenticators tokens) : tokens_(std::move(tokens)) {}
 
   Outcome Authenticate(const RequestView& request) const override {
-    if (!IsWebSocketRequest(request.headers)) return std::optional<Identity>();
+    if (!net::AsksForWebSocket(request.headers)) return std::optional<Identity>();
     std::optional<std::string> token;
-    bool has_other = false;
+    std::vector<std::string_view> others;
     for (const std::string_view header : request.headers.All(kProtocols)) {
       for (const std::string_view listed : base::Split(header, ',')) {
         const std::string_view protocol = base::Trim(listed);
         if (!protocol.starts_with(kTokenPrefix)) {
-          has_other = true;
+          others.push_back(protocol);
           continue;
         }
         if (token) {
@@ -123,8 +116,10 @@ class WebSocketToken final : public Authenticator {
       }
     }
     if (!token || token->empty()) return std::optional<Identity>();
-    if (!has_other) return Unauthorized("missing additional subprotocol");
-    return AuthenticateBy(tokens_, *token, request);
+    if (others.empty()) return Unauthorized("missing additional subprotocol");
+    auto outcome = AuthenticateBy(tokens_, *token, request);
+    if (outcome.ok() && *outcome) (*outcome)->notes.protocols = base::Join(others, ",");
+    return outcome;
   }
 
  private:

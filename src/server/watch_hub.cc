@@ -203,16 +203,30 @@ json::Value BookmarkObject(json::Arena& arena, const WatchSession& session, std:
                          : engine::Recanonicalize(*session.catalog, arena, resource.kind, object);
 }
 
+// As it leaves: a frame of a WebSocket needs no length before it.
+std::string Framed(const WatchSession& session, std::string event) {
+  constexpr std::size_t kLengthBytes = 4;
+  if (!session.web_socket) return event;
+  const MediaType media = session.accepted.type;
+  std::string_view payload = event;
+  if (media == MediaType::kProtobuf) payload.remove_prefix(kLengthBytes);
+  std::string frame;
+  net::AppendFrame(media == MediaType::kJson ? net::FrameKind::kText : net::FrameKind::kBinary,
+                   payload, frame);
+  return frame;
+}
+
 }  // namespace
 
 base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
                                     const store::ObjectPtr& object, base::WallTime now) {
   const api::catalog::ResourceInfo& resource = *session.resource;
   if (session.accepted.form == Form::kObject) {
-    return ObjectEvent(session.accepted.type, type, object, resource);
+    return Framed(session, TRY(ObjectEvent(session.accepted.type, type, object, resource)));
   }
   json::Arena arena;
-  return ShownEvent(session, arena, type, TRY(engine::FromStore(arena, object, resource)), now);
+  const json::Value value = TRY(engine::FromStore(arena, object, resource));
+  return Framed(session, TRY(ShownEvent(session, arena, type, value, now)));
 }
 
 std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool initial_events_end,
@@ -222,13 +236,13 @@ std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool init
   auto event = session.accepted.form == Form::kObject
                    ? Event(session.accepted.type, "BOOKMARK", object)
                    : ShownEvent(session, arena, "BOOKMARK", object, now);
-  return event.ok() ? *std::move(event) : ErrorLine(session.accepted.type, event.status());
+  return event.ok() ? Framed(session, *std::move(event)) : ErrorLine(session, event.status());
 }
 
-std::string ErrorLine(MediaType type, const base::Status& status) {
+std::string ErrorLine(const WatchSession& session, const base::Status& status) {
   json::Arena arena;
-  auto event = Event(type, "ERROR", api::StatusToJson(arena, status));
-  return event.ok() ? *std::move(event) : std::string();
+  auto event = Event(session.accepted.type, "ERROR", api::StatusToJson(arena, status));
+  return event.ok() ? Framed(session, *std::move(event)) : std::string();
 }
 
 WatchHub::WatchHub(store::Store& store, const base::Published<api::catalog::Catalog>& catalog,
@@ -279,7 +293,7 @@ void WatchHub::Add(std::unique_ptr<WatchSession> session) {
   std::shared_ptr<std::atomic<bool>> awaits_drain = session->awaits_drain;
   const auto sent = SendInitial(*session, session->initial.size());
   if (!sent.ok()) {
-    exchange->Write(ErrorLine(session->accepted.type, sent.status()));
+    exchange->Write(ErrorLine(*session, sent.status()));
     exchange->Finish();
     return;
   }
@@ -352,7 +366,7 @@ void WatchHub::Begin(Id id) {
   request.after = session.after;
   auto watch = store_.StartWatch(request, [this, id] { Wake(id); });
   if (!watch.ok()) {
-    session.exchange->Write(ErrorLine(session.accepted.type, watch.status()));
+    session.exchange->Write(ErrorLine(session, watch.status()));
     End(id);
     return;
   }
@@ -410,7 +424,7 @@ void WatchHub::Serve(Id id) {
 
 base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
     WatchSession& session, const std::vector<store::EventPtr>& events) {
-  Shared& last = last_[session.accepted.type];
+  Shared& last = last_[{session.accepted.type, session.web_socket}];
   const bool initialized_only = session.selection.initialized_only;
   if (last.resource != session.resource || last.initialized_only != initialized_only ||
       last.events != events) {
@@ -437,7 +451,7 @@ void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPt
 
 bool WatchHub::Send(Id id, WatchSession& session, base::Result<std::string> lines) {
   if (!lines.ok()) {
-    session.exchange->Write(ErrorLine(session.accepted.type, lines.status()));
+    session.exchange->Write(ErrorLine(session, lines.status()));
     End(id);
     return false;
   }

@@ -21,6 +21,7 @@
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "api/catalog/catalog.h"
@@ -46,6 +47,7 @@ struct WatchSession {
   engine::Selection selection;
   Accepted accepted;
   std::optional<table::RowPrinter> rows;  // set if it shows tables
+  bool web_socket = false;                // each event is a frame
   bool bookmarks = false;
   base::SteadyTime ends;
   std::int64_t after = 0;  // events with a greater revision
@@ -121,25 +123,25 @@ class WatchHub {
 
   // Confined to the hub's thread.
   std::unordered_map<Id, SessionPtr> sessions_;
-  // What SharedLines() made last, by media type; forgotten when all that are ready have been served.
+  // What SharedLines() made last, by form; forgotten when all that are ready have been served.
   struct Shared {
     const api::catalog::ResourceInfo* resource = nullptr;
     bool initialized_only = false;
     std::vector<store::EventPtr> events;
     std::shared_ptr<const std::string> lines;
   };
-  std::map<MediaType, Shared> last_;
+  std::map<std::pair<MediaType, bool>, Shared> last_;  // true: in frames
   ConvertedViews views_;
   WorkerPool makers_;
   std::thread thread_;
 };
 
-// One event of a watch in its form, in JSON the line {"type":…,"object":…}. `session` is told that
-// columns have been sent.
+// One event of a watch in its form, in JSON the line {"type":…,"object":…}; of a WebSocket as a frame.
+// `session` is told that columns have been sent.
 base::Result<std::string> EventLine(WatchSession& session, std::string_view type,
                                     const store::ObjectPtr& object, base::WallTime now);
 std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool initial_events_end,
                          base::WallTime now);
-std::string ErrorLine(MediaType type, const base::Status& status);
+std::string ErrorLine(const WatchSession& session, const base::Status& status);
 
 }  // namespace portcullis::server

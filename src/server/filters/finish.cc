@@ -40,7 +40,8 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
   if (call.info.is_resource && call.resource == nullptr) return;
   const RequestInfo& info = call.info;
   const std::string verb = MetricVerb(call);
-  const std::string code = std::to_string(reply.status);
+  // Of a connection that is a WebSocket kube-apiserver knows no status.
+  const std::string code = std::to_string(reply.status == 101 ? 0 : reply.status);
   const std::string_view dry_run = call.dry_run ? "All" : "";
   const std::string_view subresource =
       info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);

@@ -33,6 +33,33 @@ std::chrono::seconds DefaultTimeout(const Call& call) {
   return std::chrono::seconds(static_cast<std::int64_t>(least + spread % least));
 }
 
+// Sends what comes before the first event; false: a handshake is refused, and nothing follows.
+bool Start(const Call& call, WatchSession& session, Reply& reply) {
+  const net::Headers& headers = call.headers();
+  if (net::AsksForWebSocket(headers)) {
+    reply.status = 101;
+    session.web_socket = true;
+    const auto answer = net::AnswerHandshake(
+        call.request(), call.exchange->secure(),
+        call.notes.protocols ? *call.notes.protocols : headers.Get("Sec-WebSocket-Protocol"));
+    call.exchange->StartWebSocket(answer);
+    return answer.accepted;
+  }
+  net::ResponseHead head;
+  head.headers.Set("Content-Type", call.accepted.StreamContentType());
+  head.headers.Set("Cache-Control", "no-cache, private");
+  head.headers.Set("Audit-Id", call.audit_id);
+  if (call.env.answer_headers != nullptr) {
+    call.env.answer_headers->AddTo(head.headers, call, /*is_late=*/false);
+  }
+  SetFlowHeaders(call, head.headers);
+  for (const std::string& warning : call.recorder.warnings()) {
+    head.headers.Add("Warning", admission::WarningHeader(warning));
+  }
+  call.exchange->Start(std::move(head));
+  return true;
+}
+
 }  // namespace
 
 VerbResult Watch(Call& call) {
@@ -80,22 +107,11 @@ VerbResult Watch(Call& call) {
   }
   session->after = after;
 
-  net::ResponseHead head;
-  head.headers.Set("Content-Type", call.accepted.StreamContentType());
-  head.headers.Set("Cache-Control", "no-cache, private");
-  head.headers.Set("Audit-Id", call.audit_id);
-  if (call.env.answer_headers != nullptr) {
-    call.env.answer_headers->AddTo(head.headers, call, /*is_late=*/false);
-  }
-  SetFlowHeaders(call, head.headers);
-  for (const std::string& warning : call.recorder.warnings()) {
-    head.headers.Add("Warning", admission::WarningHeader(warning));
-  }
-  call.exchange->Start(std::move(head));
   Reply reply;
   reply.streaming = true;
+  if (!Start(call, *session, reply)) return reply;
   if (!failure.ok()) {
-    call.exchange->Write(ErrorLine(call.accepted.type, failure));
+    call.exchange->Write(ErrorLine(*session, failure));
     call.exchange->Finish();
     return reply;
   }
