@@ -78,6 +78,17 @@ Reply NoMemory(Call& call) {
   return reply;
 }
 
+// The answer to a request whose time is over before it has begun; its client is not authenticated.
+Reply TooLate(Call& call) {
+  if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
+  if (call.info.is_resource) {
+    call.resource =
+        call.catalog->Find(call.info.api_group, call.info.api_version, call.info.resource);
+  }
+  return TimeoutReply(
+      call, api::TimeoutStatus("request did not complete within the allotted timeout", 0));
+}
+
 // What authorization refuses is told with one header more than what a verb does.
 Reply RefusalOf(Call& call, const base::Status& status) {
   Reply reply = ErrorReply(call, status);
@@ -280,7 +291,13 @@ void Dispatcher::Begin(std::shared_ptr<Call> call) {
 
 base::Status Dispatcher::CheckHead(Call& call, std::optional<Reply>& instead) {
   call.deadline = TRY(DeadlineOf(call));
-  if (!IsLongRunning(call.info)) call.exchange->SetDeadline(call.deadline);
+  if (!IsLongRunning(call.info)) {
+    if (call.env.clock->Steady() >= call.deadline) {
+      instead = TooLate(call);
+      return base::OkStatus();
+    }
+    call.exchange->SetDeadline(call.deadline);
+  }
   TRY(filters::Identify(call, instead));
   if (instead || call.would_wait) return base::OkStatus();
   if (call.user.name != "system:anonymous") call.exchange->MarkKnown();
@@ -349,10 +366,7 @@ void Dispatcher::Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome
     case net::BodyRead::kTooLarge:
       return Serve(call);
     case net::BodyRead::kTimedOut:
-      return filters::Finish(
-          *call,
-          TimeoutReply(*call, api::TimeoutStatus(
-                                  "request did not complete within the allotted timeout", 0)));
+      return filters::Finish(*call, TooLate(*call));
     case net::BodyRead::kRefused:
       return filters::Finish(*call, TooManyRequests());
     case net::BodyRead::kClosed:  // for the audit log

@@ -112,6 +112,24 @@ TEST(Protocol, ScriptsOfAllowedOriginsMayReadAnswers) {
   }
 }
 
+// As kube-apiserver, whose filter of timeouts stands before authentication.
+TEST(Protocol, ARequestWhoseTimeIsOverIsNotLookedAt) {
+  TestServer server;
+  for (const std::string_view path : {"/api/v1/namespaces/default", "/api/v1/namespaces/none",
+                                      "/nowhere", "/version", "/healthz", "/apis"}) {
+    const std::string late = base::StrCat(path, "?timeout=1ns");
+    for (const Answer& answer : {server.Get(late), server.Anonymous(late)}) {
+      EXPECT_EQ(answer.status, 504) << path;
+      EXPECT_EQ(answer.headers.Get("Content-Type"), "text/plain; charset=utf-8");
+      EXPECT_EQ(answer.message(), "Timeout: request did not complete within the allotted timeout");
+    }
+    EXPECT_NE(server.Get(base::StrCat(path, "?timeout=0s")).status, 504) << path;
+  }
+  const std::string late = base::StrCat(kConfigMaps, "?timeout=1ns");
+  EXPECT_EQ(server.Post(late, R"({"metadata":{"name":"late"}})").status, 504);
+  EXPECT_EQ(server.Get(base::StrCat(kConfigMaps, "/late")).status, 404);
+}
+
 TEST(Protocol, NotEachStatusHasATable) {
   TestServer server;
   const auto status = [&](std::string_view path) {
