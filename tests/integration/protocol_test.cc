@@ -130,6 +130,24 @@ TEST(Protocol, ARequestWhoseTimeIsOverIsNotLookedAt) {
   EXPECT_EQ(server.Get(base::StrCat(kConfigMaps, "/late")).status, 404);
 }
 
+// As kube-apiserver without a kubelet.
+TEST(Protocol, PodsThatDoNotRunHaveNoLog) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  server.Post(pods,
+              R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  server.Post(pods, R"({"metadata":{"name":"b"},"spec":{"nodeName":"n","containers":[
+                        {"name":"c","image":"i"}]}})");
+  const Answer none = server.Get(pods + "/a/log");
+  EXPECT_EQ(none.status, 204);
+  EXPECT_EQ(none.body, "");
+  EXPECT_FALSE(none.headers.Has("Content-Type"));
+  for (const std::string_view path : {"/b/log", "/b/exec?command=x&stdout=1"}) {
+    EXPECT_EQ(server.Get(base::StrCat(pods, path)).message(), "pods \"n\" not found") << path;
+  }
+}
+
 TEST(Protocol, NotEachStatusHasATable) {
   TestServer server;
   const auto status = [&](std::string_view path) {

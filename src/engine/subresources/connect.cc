@@ -23,10 +23,11 @@ base::Status NotReachable() {
   return base::Status(base::Reason::kServiceUnavailable, "this server has no connection to nodes");
 }
 
-// Why a node cannot be reached: kubelets are not dialled.
+// Why a node cannot be reached: kubelets are not dialled. One that is missing goes by the resource of the
+// request, as kube-apiserver names it.
 base::Status NodeUnreachable(Operation& op, std::string_view name) {
   const store::ObjectPtr node = op.world.store->Get({"", "nodes", "", name});
-  if (node == nullptr) return api::NotFoundStatus({"", "nodes"}, name);
+  if (node == nullptr) return api::NotFoundStatus(op.group_resource(), name);
   if (node->document()["status"]["addresses"].empty()) {
     return base::Status(base::Reason::kUnknown,
                         "no preferred addresses found; known addresses: []");

@@ -70,7 +70,10 @@ VerbResult GetLog(Call& call) {
   input.parameters =
       json::ObjectBuilder(call.arena).Set("container", call.info.query.Get("container")).Build();
   TRY(engine::GetLog(call, input));
-  return TextReply(200, "");
+  Reply none;
+  none.status = 204;
+  none.content_type.clear();
+  return none;
 }
 
 VerbResult List(Call& call) {
