@@ -3,10 +3,10 @@
 #include "plugins/certificate_approval/certificate_approval.h"
 
 #include "admission/errors.h"
+#include "authz/signer_authorization.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/common/make.h"
-#include "plugins/common/signer_authorization.h"
 
 namespace portcullis::plugins::certificate_approval {
 namespace {
@@ -22,7 +22,7 @@ class CertificateApproval final : public admission::Plugin {
       return base::OkStatus();
     }
     std::string_view signer = request.old_object()["spec"]["signerName"].AsString();
-    if (common::MayUseSigner(authorizer_, request.user(), "approve", signer)) {
+    if (authz::MayUseSigner(authorizer_, request.user(), "approve", signer)) {
       return base::OkStatus();
     }
     return admission::Forbidden(

@@ -3,10 +3,10 @@
 #include "plugins/certificate_signing/certificate_signing.h"
 
 #include "admission/errors.h"
+#include "authz/signer_authorization.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/common/make.h"
-#include "plugins/common/signer_authorization.h"
 
 namespace portcullis::plugins::certificate_signing {
 namespace {
@@ -31,7 +31,7 @@ class CertificateSigning final : public admission::Plugin {
       return base::OkStatus();
     }
     std::string_view signer = request.old_object()["spec"]["signerName"].AsString();
-    if (common::MayUseSigner(authorizer_, request.user(), "sign", signer)) {
+    if (authz::MayUseSigner(authorizer_, request.user(), "sign", signer)) {
       return base::OkStatus();
     }
     return admission::Forbidden(request,

@@ -3,10 +3,10 @@
 #include "plugins/cluster_trust_bundle_attest/cluster_trust_bundle_attest.h"
 
 #include "admission/errors.h"
+#include "authz/signer_authorization.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/common/make.h"
-#include "plugins/common/signer_authorization.h"
 
 namespace portcullis::plugins::cluster_trust_bundle_attest {
 namespace {
@@ -40,7 +40,7 @@ class ClusterTrustBundleAttest final : public admission::Plugin {
     if (request.operation() == admission::kUpdate && ChangesOnlyBookkeeping(request)) {
       return base::OkStatus();
     }
-    if (common::MayUseSigner(authorizer_, request.user(), "attest", signer)) {
+    if (authz::MayUseSigner(authorizer_, request.user(), "attest", signer)) {
       return base::OkStatus();
     }
     return admission::Forbidden(

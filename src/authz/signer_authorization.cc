@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "plugins/common/signer_authorization.h"
+#include "authz/signer_authorization.h"
 
 #include <string>
 
-namespace portcullis::plugins::common {
+namespace portcullis::authz {
 
-bool MayUseSigner(const authz::Authorizer* authorizer, const api::UserInfo& user,
-                  std::string_view verb, std::string_view signer_name) {
+bool MayUseSigner(const Authorizer* authorizer, const api::UserInfo& user, std::string_view verb,
+                  std::string_view signer_name) {
   if (authorizer == nullptr) return false;
-  authz::Attributes attributes;
+  Attributes attributes;
   attributes.user = &user;
   attributes.verb = verb;
   attributes.group = "certificates.k8s.io";
@@ -23,4 +23,4 @@ bool MayUseSigner(const authz::Authorizer* authorizer, const api::UserInfo& user
   return authorizer->Authorize(attributes).allowed();
 }
 
-}  // namespace portcullis::plugins::common
+}  // namespace portcullis::authz
