@@ -241,21 +241,7 @@ std::string RightAligned(std::string_view bytes, int unused_bits) {
 
 base::Status ReadPublicKey(std::string_view whole, Certificate& certificate) {
   certificate.raw_public_key = whole;
-  auto sequence = DerReader(whole).Enter(kDerSequence);
-  if (!sequence) return Error("malformed spki");
-  const auto identifier = sequence->Enter(kDerSequence);
-  if (!identifier) return Error("malformed public key algorithm identifier");
-  const Algorithm algorithm = TRY(ReadAlgorithm(*identifier));
-  int unused_bits = 0;
-  const auto bits = sequence->BitString(&unused_bits);
-  if (!bits) return Error("malformed subjectPublicKey");
-  const std::string key = RightAligned(*bits, unused_bits);
-  certificate.has_known_key = true;
-  if (algorithm.kind == kRsa) return CheckRsaKey(algorithm.parameters, key);
-  if (algorithm.kind == kEcdsa) return CheckEcdsaKey(algorithm.parameters, key, whole);
-  if (algorithm.kind == kEd25519) return CheckEd25519Key(algorithm.parameters, key);
-  if (algorithm.kind == kDsa) return CheckDsaKey(algorithm.parameters, key);
-  certificate.has_known_key = false;
+  certificate.has_known_key = TRY(KnowsPublicKey(whole));
   return base::OkStatus();
 }
 
@@ -367,6 +353,32 @@ base::Status ReadSigned(DerReader body, DerReader& outer, Certificate& certifica
 }
 
 }  // namespace
+
+base::Result<bool> KnowsPublicKey(std::string_view der) {
+  auto sequence = DerReader(der).Enter(kDerSequence);
+  if (!sequence) return Error("malformed spki");
+  const auto identifier = sequence->Enter(kDerSequence);
+  if (!identifier) return Error("malformed public key algorithm identifier");
+  const Algorithm algorithm = TRY(ReadAlgorithm(*identifier));
+  int unused_bits = 0;
+  const auto bits = sequence->BitString(&unused_bits);
+  if (!bits) return Error("malformed subjectPublicKey");
+  const std::string key = RightAligned(*bits, unused_bits);
+  base::Status status = base::OkStatus();
+  if (algorithm.kind == kRsa) {
+    status = CheckRsaKey(algorithm.parameters, key);
+  } else if (algorithm.kind == kEcdsa) {
+    status = CheckEcdsaKey(algorithm.parameters, key, der);
+  } else if (algorithm.kind == kEd25519) {
+    status = CheckEd25519Key(algorithm.parameters, key);
+  } else if (algorithm.kind == kDsa) {
+    status = CheckDsaKey(algorithm.parameters, key);
+  } else {
+    return false;
+  }
+  if (!status.ok()) return status;
+  return true;
+}
 
 base::Result<Certificate> ParseCertificate(std::string_view der) {
   Certificate certificate;

@@ -86,6 +86,9 @@ struct Certificate {
 // Errors are Go's: "x509: negative serial number". Pure.
 base::Result<Certificate> ParseCertificate(std::string_view der);
 
+// Whether a SubjectPublicKeyInfo is of an algorithm that Go knows. Errors are Go's, as above. Pure.
+base::Result<bool> KnowsPublicKey(std::string_view der);
+
 // The last step of ParseCertificate: one extension, `kind` being the body of its identifier.
 struct CertificateExtension {
   std::string_view kind;

@@ -108,18 +108,22 @@ std::set<std::string_view> NeededBy(Value part, Value definitions) {
   return needed;
 }
 
-// Whether `path` of a document ("/apis/apps/v1/deployments", "/apis/apps/") is that of a group and
-// version that are served.
+// Whether `path` of a document ("/apis/apps/v1/watch/namespaces/{namespace}/deployments", "/apis/apps/")
+// is that of a resource, or of a group and version, that is served.
 bool ServesPath(const Catalog& catalog, std::string_view path) {
   const auto parts = base::Split(path.substr(1), '/');
   if (parts[0] != "apis" || parts.size() < 3) return true;
   if (parts[2].empty()) return catalog.FindGroup(parts[1]) != nullptr;
-  return catalog.ServesVersion(parts[1], parts[2]);
+  std::size_t at = 3;
+  if (at < parts.size() && parts[at] == "watch") ++at;
+  if (at + 2 < parts.size() && parts[at] == "namespaces") at += 2;
+  if (at >= parts.size() || parts[at].empty()) return catalog.ServesVersion(parts[1], parts[2]);
+  return catalog.Find(parts[1], parts[2], parts[at]) != nullptr;
 }
 
-// The document without what --runtime-config, or the release, leaves out: the paths, and the
+// The document without what --runtime-config, the release, or a feature gate leaves out: the paths, and the
 // definitions that only they need.
-Value ServedPart(json::Arena& arena, const Catalog& catalog, Value document) {
+Value ServedPart(json::Arena& arena, const Catalog& catalog, Value document, bool v3) {
   json::ObjectBuilder served(arena);
   json::ObjectBuilder left_out(arena);
   for (const json::Member& path : document["paths"].members()) {
@@ -127,16 +131,18 @@ Value ServedPart(json::Arena& arena, const Catalog& catalog, Value document) {
   }
   if (left_out.empty()) return document;
   const Value paths = served.Build();
-  const auto needed = NeededBy(paths, document["definitions"]);
-  const auto needed_no_more = NeededBy(left_out.Build(), document["definitions"]);
+  const Value all = v3 ? document["components"]["schemas"] : document["definitions"];
+  const auto needed = NeededBy(paths, all);
+  const auto needed_no_more = NeededBy(left_out.Build(), all);
   json::ObjectBuilder definitions(arena);
-  for (const json::Member& definition : document["definitions"].members()) {
+  for (const json::Member& definition : all.members()) {
     if (needed.contains(definition.name()) || !needed_no_more.contains(definition.name())) {
       definitions.Add(definition.name(), definition.value);
     }
   }
   document = json::With(arena, document, "paths", paths);
-  return json::With(arena, document, "definitions", definitions.Build());
+  return v3 ? json::SetPath(arena, document, {"components", "schemas"}, definitions.Build())
+            : json::With(arena, document, "definitions", definitions.Build());
 }
 
 constexpr std::string_view kKinds = "x-kubernetes-group-version-kind";
@@ -279,8 +285,8 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   const auto custom = CustomOf(catalog, "");
   json::Arena arena;
   std::string text;
-  Value document =
-      ServedPart(arena, catalog, TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text)));
+  Value document = ServedPart(arena, catalog,
+                              TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text)), false);
   CustomDocument made(arena, false);
   json::ObjectBuilder definitions(arena, document["definitions"]);
   json::ObjectBuilder paths(arena, document["paths"]);
@@ -306,8 +312,12 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
   for (const json::Member& member : documents.members()) {
     const std::string path(member.name());
     if (!IsServed(catalog, path)) continue;
-    hashes[path] = HashOf(member.value.source().empty() ? json::ToString(member.value, Plain())
-                                                        : std::string(member.value.source()));
+    std::string& hash = hashes[path];
+    hash = HashOf(member.value.source().empty() ? json::ToString(member.value, Plain())
+                                                : std::string(member.value.source()));
+    for (const json::Member& one : member.value["paths"].members()) {
+      if (!ServesPath(catalog, one.name())) hash = HashOf(base::StrCat(hash, one.name()));
+    }
   }
   for (const ResourceInfo* info : CustomOf(catalog, "")) {
     std::string& hash = hashes[PathOf(info->resource.group_version())];
@@ -338,21 +348,22 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   };
   const auto custom = CustomOf(catalog, path);
   std::string swagger;
-  const Value* document = documents.Find(path);
+  const Value* recorded = documents.Find(path);
+  const Value document =
+      recorded == nullptr ? Value() : ServedPart(arena, catalog, *recorded, true);
   if (!custom.empty()) {
     const Value shared = TRY(SharedSchemas(catalog, arena, documents["api/v1"], swagger));
     const Value made = CustomV3(arena, custom, shared, schema_text);
-    const bool is_shadowed = document != nullptr && IsServed(catalog, path);
-    return written(is_shadowed ? WithShadowedV3(arena, *document, made) : made);
+    const bool is_shadowed = !document.is_null() && IsServed(catalog, path);
+    return written(is_shadowed ? WithShadowedV3(arena, document, made) : made);
   }
   if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
-    return written(WithLegacyV3(arena, legacy, document != nullptr ? *document : Value(),
-                                documents["api/v1"]["info"]));
+    return written(WithLegacyV3(arena, legacy, document, documents["api/v1"]["info"]));
   }
-  if (document == nullptr || !IsServed(catalog, path)) {
+  if (document.is_null() || !IsServed(catalog, path)) {
     return UnknownResourceStatus();
   }
-  return written(*document);
+  return written(document);
 }
 
 }  // namespace portcullis::api::catalog

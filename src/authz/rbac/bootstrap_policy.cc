@@ -54,6 +54,7 @@ role system:aggregate-to-edit to=edit like=edit
   networking.k8s.io | ingresses,networkpolicies | write
   coordination.k8s.io | leases | read,write
   DynamicResourceAllocation?resource.k8s.io | resourceclaims,resourceclaimtemplates | write
+  GenericWorkload?scheduling.k8s.io | podgroups,workloads | write
 role system:aggregate-to-view to=view like=view
   core | configmaps,endpoints,persistentvolumeclaims,persistentvolumeclaims/status,pods,replicationcontrollers,replicationcontrollers/scale,serviceaccounts,services,services/status | read
   core | bindings,limitranges,namespaces/status,pods/log,pods/status,replicationcontrollers/status,resourcequotas,resourcequotas/status | read
@@ -67,6 +68,7 @@ role system:aggregate-to-view to=view like=view
   policy | poddisruptionbudgets,poddisruptionbudgets/status | read
   networking.k8s.io | ingresses,ingresses/status,networkpolicies | read
   DynamicResourceAllocation?resource.k8s.io | resourceclaims,resourceclaims/status,resourceclaimtemplates | read
+  GenericWorkload?scheduling.k8s.io | podgroups,podgroups/status,workloads | read
 
 role system:auth-delegator
   authentication.k8s.io | tokenreviews | create
@@ -134,7 +136,10 @@ role system:kube-scheduler
   DynamicResourceAllocation?core | pods/finalizers | update
   DynamicResourceAllocation?resource.k8s.io | resourceslices | read
   DRAExtendedResource?resource.k8s.io | resourceclaims | create,delete
+  DRADeviceTaintRules?resource.k8s.io | devicetaintrules | read
   DRAResourceClaimGranularStatusAuthorization?resource.k8s.io | resourceclaims/binding | patch,update
+  GenericWorkload?scheduling.k8s.io | podgroups | read
+  GenericWorkload?scheduling.k8s.io | podgroups/status | patch,update
 role system:kubelet-api-admin
   core | nodes | read
   core | nodes | proxy
@@ -170,6 +175,7 @@ role system:node
   DynamicResourceAllocation?resource.k8s.io | resourceslices | deletecollection
   ClusterTrustBundle?certificates.k8s.io | clustertrustbundles | read
   KubeletServiceAccountTokenForCredentialProviders?core | serviceaccounts | get
+  PodCertificateRequest?certificates.k8s.io | podcertificaterequests | create,get,list,watch
 role system:node-bootstrapper
   certificates.k8s.io | certificatesigningrequests | create,get,list,watch
 role system:node-problem-detector
@@ -247,6 +253,8 @@ controller DRADeviceTaints?device-taint-eviction-controller
   resource.k8s.io | resourceslices | read
   resource.k8s.io | deviceclasses | read
   events
+  DRADeviceTaintRules?resource.k8s.io | devicetaintrules/status | patch,update
+  DRADeviceTaintRules?resource.k8s.io | devicetaintrules | read
 controller disruption-controller
   apps,extensions | deployments | read
   apps,extensions | replicasets | read
@@ -329,6 +337,8 @@ controller pod-garbage-collector
   core | pods | delete,list,watch
   core | nodes | read
   core | pods/status | patch
+controller PodCertificateRequest?podcertificaterequestcleaner
+  certificates.k8s.io | podcertificaterequests | delete,get,list,watch
 controller GenericWorkload?podgroup-protection-controller
   scheduling.k8s.io | podgroups | get,list,update,watch
   core | pods | read
@@ -362,6 +372,12 @@ controller DynamicResourceAllocation?resource-claim-controller
   DRAWorkloadResourceClaims?scheduling.k8s.io | podgroups | read
   DRAWorkloadResourceClaims?scheduling.k8s.io | podgroups/status | patch,update
   DRAResourceClaimGranularStatusAuthorization?resource.k8s.io | resourceclaims/binding | patch,update
+controller DRAResourcePoolStatus?resourcepoolstatusrequest-controller
+  resource.k8s.io | resourcepoolstatusrequests | delete,get,list,watch
+  resource.k8s.io | resourcepoolstatusrequests/status | patch,update
+  resource.k8s.io | resourceslices | read
+  resource.k8s.io | resourceclaims | read
+  events
 controller resourcequota-controller
   * | * | list,watch
   core | resourcequotas/status | update

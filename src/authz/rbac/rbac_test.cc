@@ -138,7 +138,7 @@ TEST_F(RbacTest, AggregatesRulesByLabels) {
   json::Arena arena;
   const auto view = AggregatedRules(
       store_->Get({kGroup, "clusterroles", "", "view"})->document()["aggregationRule"], *store_);
-  ASSERT_EQ(view.size(), 12U);
+  ASSERT_EQ(view.size(), 13U);
   EXPECT_EQ(view[0].verbs, (std::vector<std::string>{"get", "list", "watch"}));
 }
 
@@ -189,6 +189,23 @@ TEST_F(RbacTest, BootstrapRolesFollowTheFeatureGates) {
   EXPECT_EQ(rules_without("", "system:cluster-trust-bundle-discovery"),
             R"([{"verbs":["get","list","watch"],"apiGroups":["certificates.k8s.io"],)"
             R"("resources":["clustertrustbundles"]}])");
+  constexpr std::pair<std::string_view, std::string_view> kGated[] = {
+      {"PodCertificateRequest", "system:controller:podcertificaterequestcleaner"},
+      {"DRAResourcePoolStatus", "system:controller:resourcepoolstatusrequest-controller"}};
+  for (const auto& [gate, role] : kGated) {
+    EXPECT_NE(rules_without("", role), "no role");
+    EXPECT_EQ(rules_without(gate, role), "no role");
+  }
+  constexpr std::tuple<std::string_view, std::string_view, std::string_view> kRules[] = {
+      {"PodCertificateRequest", "system:node", "podcertificaterequests"},
+      {"GenericWorkload", "system:kube-scheduler", "podgroups/status"},
+      {"GenericWorkload", "system:aggregate-to-edit", "workloads"},
+      {"GenericWorkload", "system:aggregate-to-view", "podgroups/status"},
+      {"DRADeviceTaintRules", "system:kube-scheduler", "devicetaintrules"}};
+  for (const auto& [gate, role, resource] : kRules) {
+    EXPECT_NE(rules_without("", role).find(resource), std::string::npos) << role;
+    EXPECT_EQ(rules_without(gate, role).find(resource), std::string::npos) << role;
+  }
   EXPECT_EQ(rules_without("ComponentFlagz", "system:monitoring").find("flagz"), std::string::npos);
   EXPECT_NE(rules_without("ComponentFlagz", "system:monitoring").find("statusz"),
             std::string::npos);

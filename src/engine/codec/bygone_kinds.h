@@ -47,7 +47,6 @@ inline constexpr BygoneKinds kBygoneKinds[] = {
     {"rbac.authorization.k8s.io", "v1alpha1", "", "ClusterRoleBinding RoleBinding"},
     {"rbac.authorization.k8s.io", "v1beta1", "v1",
      "ClusterRole ClusterRoleBinding Role RoleBinding"},
-    {"scheduling.k8s.io", "v1alpha2", "", "PodGroup Workload"},
     {"scheduling.k8s.io", "v1beta1", "v1", "PriorityClass"},
     {"storage.k8s.io", "v1alpha1", "v1",
      "CSIStorageCapacity VolumeAttachment VolumeAttributesClass"},

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "api/annotations.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/sorted.h"
 
 namespace portcullis::registry {
 namespace {
@@ -62,6 +64,22 @@ std::vector<std::string> IsTrustBundleName(std::string_view name, std::string_vi
   if (name.starts_with(prefix)) return api::IsDns1123Subdomain(name.substr(prefix.size()));
   return {base::StrCat("ClusterTrustBundle for signerName ", signer, " must be named with prefix ",
                        prefix)};
+}
+
+void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
+  for (const json::Member* annotation : json::MembersByName(annotations)) {
+    const std::string key = base::ToLower(annotation->name());
+    const std::size_t before = errors.size();
+    if (key.empty()) errors.push_back(api::Required(path, ""));
+    if (!key.empty()) AddInvalid(path, key, api::IsQualifiedName(key), errors);
+    if (errors.size() == before && key.find('/') == std::string::npos) {
+      errors.push_back(
+          api::Invalid(path, key, "must be a domain-prefixed key (such as \"acme.io/foo\")"));
+    }
+  }
+  if (api::AnnotationBytes(annotations) > api::kMaxAnnotationBytes) {
+    errors.push_back(api::TooLong(path, static_cast<int>(api::kMaxAnnotationBytes)));
+  }
 }
 
 std::string_view PemType(std::string_view pem) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What signing requests and trust bundles share (pkg/apis/certificates/validation). Pure functions.
+// What signing requests, trust bundles and pods' certificates share (pkg/apis/certificates/validation). Pure functions.
 #pragma once
 
 #include <string>
@@ -15,6 +15,8 @@ namespace portcullis::registry {
 void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors);
 // The name of a ClusterTrustBundle of this signer, "" if it has none.
 std::vector<std::string> IsTrustBundleName(std::string_view name, std::string_view signer);
+// Annotations for a signer: domain-prefixed keys, in any case.
+void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors);
 // The type of a PEM file's first block ("CERTIFICATE"), or "" if there is none.
 std::string_view PemType(std::string_view pem);
 

@@ -134,23 +134,6 @@ void CheckProjectedBundle(json::Value bundle, const FieldPath& path, FieldErrors
   CheckLocalPath(bundle["path"].AsString(), path.Child("path"), errors);
 }
 
-// The annotations of a certificate: domain-prefixed keys, in any case.
-void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors) {
-  for (const json::Member* annotation : json::MembersByName(annotations)) {
-    const std::string key = base::ToLower(annotation->name());
-    const std::size_t before = errors.size();
-    if (key.empty()) errors.push_back(api::Required(path, ""));
-    if (!key.empty()) AddInvalid(path, key, api::IsQualifiedName(key), errors);
-    if (errors.size() == before && key.find('/') == std::string::npos) {
-      errors.push_back(
-          api::Invalid(path, key, "must be a domain-prefixed key (such as \"acme.io/foo\")"));
-    }
-  }
-  if (api::AnnotationBytes(annotations) > api::kMaxAnnotationBytes) {
-    errors.push_back(api::TooLong(path, static_cast<int>(api::kMaxAnnotationBytes)));
-  }
-}
-
 void CheckLifetime(json::Value seconds, std::string_view signer, const FieldPath& path,
                    FieldErrors& errors) {
   constexpr std::int64_t kDay = 24 * 60 * 60;
