@@ -226,6 +226,85 @@ void CertificateRequest(CellWriter& writer, json::Value object) {
       .Text(state);
 }
 
+void TrustBundle(CellWriter& writer, json::Value object) {
+  writer.Name(object).TextOr(object["spec"]["signerName"].AsString(), "<none>");
+}
+
+void PodCertificateRequest(CellWriter& writer, json::Value object) {
+  const json::Value spec = object["spec"];
+  writer.Name(object);
+  for (const std::string_view name : {"podName", "serviceAccountName", "nodeName", "signerName"}) {
+    writer.Text(spec[name].AsString());
+  }
+  std::string_view state = "Pending";
+  for (const json::Value& condition : object["status"]["conditions"].elements()) {
+    const std::string_view type = condition["type"].AsString();
+    if (type == "Issued" || type == "Denied" || type == "Failed") state = type;
+  }
+  writer.Text(state).Text(LabelsText(spec["unverifiedUserAnnotations"]));
+}
+
+void PodGroup(CellWriter& writer, json::Value object) {
+  const json::Value spec = object["spec"];
+  const json::Value reference = spec["podGroupTemplateRef"];
+  std::string_view status = "Pending";
+  std::string_view disruption;
+  for (const json::Value& condition : object["status"]["conditions"].elements()) {
+    const std::string_view type = condition["type"].AsString();
+    if (type == "PodGroupScheduled") {
+      status = condition["status"].AsString() == "True" ? "Scheduled" : "Unschedulable";
+    } else if (type == "DisruptionTarget") {
+      disruption = condition["reason"].AsString();
+    }
+  }
+  writer.Name(object)
+      .Text(spec["schedulingPolicy"]["gang"].is_null() ? "Basic" : "Gang")
+      .Text(reference.is_null() ? "<none>" : reference["workload"]["workloadName"].AsString())
+      .Text(disruption.empty() ? status : disruption)
+      .Age(object);
+}
+
+void DeviceTaint(CellWriter& writer, json::Value object) {
+  const json::Value taint = object["spec"]["taint"];
+  writer.Name(object);
+  for (const std::string_view name : {"key", "value", "effect"}) {
+    writer.Text(taint[name].AsString());
+  }
+  const json::Value added = taint["timeAdded"];
+  (added.is_null() ? writer.Text("") : writer.Since(added.AsString())).Age(object);
+}
+
+void PoolStatus(CellWriter& writer, json::Value object) {
+  const json::Value status = object["status"];
+  std::string state = "Pending";
+  json::Value completed;
+  for (const json::Value& condition : status["conditions"].elements()) {
+    const std::string_view type = condition["type"].AsString();
+    if (condition["status"].AsString() != "True" || (type != "Complete" && type != "Failed"))
+      continue;
+    state = type;
+    if (type == "Complete") completed = condition["lastTransitionTime"];
+    break;
+  }
+  const std::int64_t pools = status["poolCount"].AsInt();
+  const bool counts = !status.is_null() && state != "Failed";
+  if (state == "Complete" && pools > Size(status["pools"])) {
+    state = base::StrCat("Complete (", std::to_string(Size(status["pools"])), "/",
+                         std::to_string(pools), " pools)");
+  }
+  writer.Name(object).Text(object["spec"]["driver"].AsString());
+  for (const std::string_view name : {"totalDevices", "availableDevices", "allocatedDevices",
+                                      "unavailableDevices", "validationError"}) {
+    std::int64_t sum = 0;
+    for (const json::Value& pool : status["pools"].elements()) {
+      sum += name == "validationError" ? std::int64_t{pool.Has(name)} : pool[name].AsInt();
+    }
+    writer.Text(counts ? std::to_string(sum) : "-");
+  }
+  writer.Int(pools).Text(state);
+  completed.is_null() ? writer.Text("<none>") : writer.Since(completed.AsString());
+}
+
 void RuntimeClass(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(object["handler"].AsString()).Age(object);
 }
@@ -396,6 +475,8 @@ constexpr PrinterRow kGroupRows[] = {
     {"apiregistration.k8s.io", "apiservices", &ApiService, StatusTable::kRefused},
     {"autoscaling", "horizontalpodautoscalers", &PodAutoscaler},
     {"certificates.k8s.io", "certificatesigningrequests", &CertificateRequest},
+    {"certificates.k8s.io", "clustertrustbundles", &TrustBundle},
+    {"certificates.k8s.io", "podcertificaterequests", &PodCertificateRequest},
     {"coordination.k8s.io", "leasecandidates", &LeaseCandidate},
     {"coordination.k8s.io", "leases", &Lease},
     {"discovery.k8s.io", "endpointslices", &EndpointSlice},
@@ -414,13 +495,14 @@ constexpr PrinterRow kGroupRows[] = {
     {"rbac.authorization.k8s.io", "rolebindings", &RoleBinding},
     {"rbac.authorization.k8s.io", "roles", &NameAndCreation},
     {"resource.k8s.io", "deviceclasses", &NameAndAge},
-    {"resource.k8s.io", "devicetaintrules", nullptr, StatusTable::kRefused},
+    {"resource.k8s.io", "devicetaintrules", &DeviceTaint, StatusTable::kRefused},
     {"resource.k8s.io", "resourceclaims", &ResourceClaim, StatusTable::kRefused},
     {"resource.k8s.io", "resourceclaimtemplates", &NameAndAge},
-    {"resource.k8s.io", "resourcepoolstatusrequests", nullptr, StatusTable::kRefused},
+    {"resource.k8s.io", "resourcepoolstatusrequests", &PoolStatus, StatusTable::kRefused},
     {"resource.k8s.io", "resourceslices", &ResourceSlice},
-    {"scheduling.k8s.io", "podgroups", nullptr, StatusTable::kRefused},
+    {"scheduling.k8s.io", "podgroups", &PodGroup, StatusTable::kRefused},
     {"scheduling.k8s.io", "priorityclasses", &PriorityClass},
+    {"scheduling.k8s.io", "workloads", &NameAndAge},
     {"storage.k8s.io", "csidrivers", &CsiDriver},
     {"storage.k8s.io", "csinodes", &CsiNode},
     {"storage.k8s.io", "csistoragecapacities", &NameAndCreation},

@@ -233,6 +233,37 @@ TEST(Table, CellsOfManyValuesShowAFew) {
             "|Deployment/d|cpu: 7%/80%, 2/5 (avg) + 1 more...|<unset>|3|0|<unknown>|");
 }
 
+TEST(Table, KindsBehindGates) {
+  EXPECT_EQ(
+      Cells("certificates.k8s.io", "podcertificaterequests",
+            R"({"spec":{"podName":"p","serviceAccountName":"s","nodeName":"n","signerName":"a.b/c",
+      "unverifiedUserAnnotations":{"x":"y"}},"status":{"conditions":[{"type":"Issued"}]}})"),
+      "|p|s|n|a.b/c|Issued|x=y|");
+  EXPECT_EQ(Cells("certificates.k8s.io", "clustertrustbundles", R"({"spec":{}})"), "|<none>|");
+  EXPECT_EQ(Cells("scheduling.k8s.io", "podgroups",
+                  R"({"spec":{"schedulingPolicy":{"gang":{"minCount":1}},
+      "podGroupTemplateRef":{"workload":{"workloadName":"w"}}},"status":{"conditions":[
+      {"type":"PodGroupScheduled","status":"True"}]}})"),
+            "|Gang|w|Scheduled|<unknown>|");
+  EXPECT_EQ(Cells("scheduling.k8s.io", "podgroups", R"({"status":{"conditions":[
+      {"type":"DisruptionTarget","reason":"R"},{"type":"PodGroupScheduled","status":"False"}]}})"),
+            "|Basic|<none>|R|<unknown>|");
+  EXPECT_EQ(Cells("resource.k8s.io", "devicetaintrules",
+                  R"({"spec":{"taint":{"key":"k","effect":"NoExecute"}}})"),
+            "|k||NoExecute||<unknown>|");
+  constexpr std::string_view kPools = "resourcepoolstatusrequests";
+  EXPECT_EQ(Cells("resource.k8s.io", kPools, R"({"spec":{"driver":"d"}})"),
+            "|d|-|-|-|-|-|0|Pending|<none>|");
+  EXPECT_EQ(
+      Cells("resource.k8s.io", kPools, R"({"spec":{"driver":"d"},"status":{"poolCount":3,"pools":[
+      {"totalDevices":2,"allocatedDevices":1},{"totalDevices":3,"validationError":"x"}],
+      "conditions":[{"type":"Complete","status":"True"}]}})"),
+      "|d|5|0|1|0|1|3|Complete (2/3 pools)|<none>|");
+  EXPECT_EQ(Cells("resource.k8s.io", kPools, R"({"spec":{"driver":"d"},"status":{"poolCount":1,
+      "conditions":[{"type":"Failed","status":"True"}]}})"),
+            "|d|-|-|-|-|-|1|Failed|<none>|");
+}
+
 TEST(Table, EventsComeFromAComponentAtAPlace) {
   EXPECT_EQ(Cells("events.k8s.io", "events", R"({"metadata":{"name":"e"},"type":"Normal",
       "reason":"R","regarding":{"kind":"Pod","name":"p","fieldPath":"spec"},
