@@ -59,7 +59,14 @@ void CheckTrustBundle(std::string_view bundle, const FieldPath& path, FieldError
 void CheckNameAndSigner(json::Value object, FieldErrors& errors) {
   const std::string_view signer = object["spec"]["signerName"].AsString();
   const std::string_view name = object["metadata"]["name"].AsString();
-  AddInvalid(FieldPath("metadata", "name"), name, IsTrustBundleName(name, signer), errors);
+  if (const std::string_view start = object["metadata"]["generateName"].AsString();
+      !start.empty()) {
+    AddInvalid(FieldPath("metadata", "generateName"), start,
+               IsTrustBundleName(api::MaskTrailingDash(start), signer), errors);
+  }
+  if (!name.empty()) {
+    AddInvalid(FieldPath("metadata", "name"), name, IsTrustBundleName(name, signer), errors);
+  }
   if (!signer.empty()) CheckSignerName(signer, FieldPath("spec", "signerName"), errors);
 }
 

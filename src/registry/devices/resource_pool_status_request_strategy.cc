@@ -2,6 +2,7 @@
 
 // ResourcePoolStatusRequests (pkg/apis/resource/validation, the declarations of their types).
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -105,7 +106,15 @@ void CheckStatus(json::Value status, FieldErrors& errors) {
       CheckPoolStatus(pool, pools.Index(index++), errors);
     }
   }
-  CheckSize(status["conditions"], kMostRequestConditions, path.Child("conditions"), errors);
+  const FieldPath conditions = path.Child("conditions");
+  if (!CheckSize(status["conditions"], kMostRequestConditions, conditions, errors)) return;
+  std::set<std::string_view> types;
+  std::size_t index = 0;
+  for (const json::Value& condition : status["conditions"].elements()) {
+    const FieldPath at = conditions.Index(index++);
+    if (types.insert(condition["type"].AsString()).second) continue;
+    errors.push_back(api::Duplicate(at, condition));
+  }
 }
 
 // Both the question and, once it is given, the answer stay as they are.
