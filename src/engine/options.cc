@@ -6,6 +6,7 @@
 
 #include "api/api_status.h"
 #include "api/field_error.h"
+#include "base/strings.h"
 
 namespace portcullis::engine {
 namespace {
@@ -50,6 +51,12 @@ base::Status CheckDeleteOptions(const DeleteOptions& options) {
   if (!std::all_of(values.begin(), values.end(),
                    [](json::Value value) { return value.AsString() == "All"; })) {
     errors.push_back(api::NotSupported(api::FieldPath("dryRun"), dry_run, {"All"}));
+  }
+  for (const std::string_view name :
+       {"dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions"}) {
+    if (!options.ignores_read_errors || !options.value.Has(name)) continue;
+    errors.push_back(api::Invalid(api::FieldPath(kIgnoresReadErrors), true,
+                                  base::StrCat("cannot be set together with .", name)));
   }
   if (errors.empty()) return base::OkStatus();
   return api::InvalidStatus({"meta.k8s.io", "DeleteOptions"}, "", errors);

@@ -50,8 +50,13 @@ std::string_view FieldValidationName(FieldValidation validation);
 // kWarn for "", nothing for other names.
 std::optional<FieldValidation> FieldValidationNamed(std::string_view name);
 
+// Of deletions: the object goes although it cannot be read.
+inline constexpr std::string_view kIgnoresReadErrors =
+    "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 struct DeleteOptions {
   bool dry_run = false;
+  bool ignores_read_errors = false;  // never without its gate
   std::optional<std::int64_t> grace_period_seconds;
   std::string uid;                 // preconditions
   std::string resource_version;    // preconditions
@@ -77,6 +82,7 @@ struct ListOptions {
   std::optional<std::int64_t> timeout_seconds;
   bool include_uninitialized = false;
   std::string name;  // of the URL, for a watch of one object; else ""
+  std::string shard_selector;
 };
 
 enum class PatchType : std::uint8_t { kJson, kMerge, kStrategic, kApply };

@@ -182,6 +182,7 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     for (const json::Value& item : body["dryRun"].elements()) {
       dry_run.emplace_back(item.AsString());
     }
+    options.ignores_read_errors = body[engine::kIgnoresReadErrors].AsBool();
     for (std::string_view name : {"gracePeriodSeconds", "preconditions", "orphanDependents",
                                   "propagationPolicy", "dryRun"}) {
       if (!body[name].is_null()) value.Set(name, body[name]);
@@ -194,6 +195,7 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     dry_run = query.All("dryRun");
     options.grace_period_seconds = TRY(ReadInt(query, "gracePeriodSeconds"));
     options.orphan_dependents = ReadBool(query, "orphanDependents");
+    options.ignores_read_errors = query.GetBool(engine::kIgnoresReadErrors);
     options.propagation_policy = std::string(query.Get("propagationPolicy"));
     options.uid = std::string(query.Get("uid"));
     options.resource_version = std::string(query.Get("resourceVersion"));
@@ -214,6 +216,9 @@ base::Result<DeleteOptions> ReadDeleteOptions(Call& call) {
     }
     if (!dry_run.empty()) value.Set("dryRun", StringArray(call.arena, dry_run));
   }
+  options.ignores_read_errors = options.ignores_read_errors &&
+                                call.env.release->GateEnabled("AllowUnsafeMalformedObjectDeletion");
+  if (options.ignores_read_errors) value.Set(engine::kIgnoresReadErrors, true);
   options.value = value.Build();
   TRY(engine::CheckDeleteOptions(options));
   options.dry_run = !dry_run.empty();
@@ -305,6 +310,7 @@ base::Result<ListOptions> ReadListOptions(Call& call, bool forced_watch) {
   ListOptions options;
   options.label_selector = std::string(query.Get("labelSelector"));
   options.field_selector = std::string(query.Get("fieldSelector"));
+  options.shard_selector = std::string(query.Get("shardSelector"));
   options.resource_version = std::string(query.Get("resourceVersion"));
   options.resource_version_match = std::string(query.Get("resourceVersionMatch"));
   options.continue_token = std::string(query.Get("continue"));

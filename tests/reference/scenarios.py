@@ -229,7 +229,7 @@ class Recorder:
                 query["dryRun"] = "All"
         if "force" in step:
             query["force"] = str(step["force"]).lower()
-        for parameter, name in (("labelSelector", "labels"), ("fieldSelector", "fields")):
+        for parameter, name in (("labelSelector", "labels"), ("fieldSelector", "fields"), ("shardSelector", "shards")):
             if name in step.get("selector", {}):
                 query[parameter] = step["selector"][name]
         return "?" + urllib.parse.urlencode(query) if query else ""

@@ -205,8 +205,8 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     if (*asked > current) return TooLargeVersion(*asked, current, exact ? 0 : 1);
     if (exact) request.revision = *asked;
   }
-  const bool everything = selection.everything();
   Listing listing;
+  std::size_t rest = 0;  // of all objects, whether they are selected or not
   store::Page page;
   std::string last;
   // With a selector a page of the answer may take several pages of the store.
@@ -220,6 +220,7 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     }
     page = *std::move(listed);
     request.revision = page.revision;
+    if (request.after == from.after) rest = page.objects.size() + page.remaining;
     if (!page.objects.empty()) last = page.objects.back()->position();
     std::vector<store::ObjectPtr> batch = TRY(InVersion(op, std::move(page.objects)));
     TRY(Filter(op, selection, batch));
@@ -239,8 +240,9 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     const std::string_view key = InNamespace(last, selection.ns);
     listing.meta.continue_token =
         MakeToken(op.arena, page.revision, base::StrCat(cached ? "/" : "", key));
-    if (everything) listing.meta.remaining = page.remaining;
+    if (selection.has_no_selectors()) listing.meta.remaining = rest - std::min(rest, limit);
   }
+  if (selection.shard && !op.resource->custom) listing.meta.shard = selection.shard->ToString();
   return listing;
 }
 

@@ -21,6 +21,7 @@ struct ListMeta {
   std::string resource_version;
   std::string continue_token;
   std::size_t remaining = 0;  // not written if 0
+  std::string shard;          // the selector that lists repeat; not written if ""
 };
 
 struct Listing {

@@ -29,14 +29,17 @@ std::string Unsupported(const api::catalog::ResourceInfo& resource, std::string_
       " is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
 }
 
+// That of a pod's certificate names its fields all by itself, and forgets the namespace.
+bool SelectsByNamespace(const api::catalog::ResourceInfo& resource) {
+  if (resource.selectable_fields.empty() && !resource.custom) return true;
+  return resource.namespaced && resource.kind.kind != "PodCertificateRequest";
+}
+
 base::Status CheckFields(const Operation& op, const api::FieldSelector& fields) {
   for (const auto& term : fields.terms()) {
     if (term.field == "metadata.name") continue;
     const auto& selectable = op.resource->selectable_fields;
-    const bool knows_no_fields = selectable.empty() && !op.resource->custom;
-    if (term.field == "metadata.namespace" && (knows_no_fields || op.resource->namespaced)) {
-      continue;
-    }
+    if (term.field == "metadata.namespace" && SelectsByNamespace(*op.resource)) continue;
     if (std::find(selectable.begin(), selectable.end(), term.field) != selectable.end()) continue;
     return base::BadRequest(Unsupported(*op.resource, term.field));
   }
@@ -47,6 +50,7 @@ base::Status CheckFields(const Operation& op, const api::FieldSelector& fields) 
 
 bool Selection::Matches(json::Value object) const {
   if (!name.empty() && object["metadata"]["name"].AsString() != name) return false;
+  if (shard && !shard->Matches(object)) return false;
   return labels.Matches(object["metadata"]["labels"]) && fields.Matches(object, schema);
 }
 
@@ -69,6 +73,11 @@ base::Result<Selection> ReadSelection(const Operation& op, const ListOptions& op
     if (selected == nullptr || *selected != selection.name) {
       return base::BadRequest("fieldSelector metadata.name doesn't match requested name");
     }
+  }
+  if (!options.shard_selector.empty() && op.world.release->GateEnabled("ShardedListAndWatch")) {
+    auto shard = kube_cel::ShardSelector::Parse(options.shard_selector);
+    if (!shard.ok()) return shard.status().Annotate("invalid shard selector");
+    selection.shard = *std::move(shard);
   }
   return selection;
 }

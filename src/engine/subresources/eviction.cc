@@ -391,8 +391,6 @@ class Eviction final : public Execution {
   std::optional<base::Status> end_;
 };
 
-constexpr std::string_view kIgnoresReadErrors = "ignoreStoreReadErrorWithClusterBreakingPotential";
-
 // The deletion that is asked for; nothing if the pod has more than one budget.
 base::Result<std::optional<DeleteOptions>> AdmitEviction(Operation& op, const Input& input) {
   const WriteOptions& options = input.options;

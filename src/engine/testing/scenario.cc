@@ -383,6 +383,7 @@ class Scenario {
     options.propagation_policy = given["propagationPolicy"].AsString();
     if (given.Has("orphanDependents"))
       options.orphan_dependents = given["orphanDependents"].AsBool();
+    options.ignores_read_errors = given[kIgnoresReadErrors].AsBool();
     options.value = given.is_object() ? given : json::MakeObject(op.arena, {});
     if (op.verb == Verb::kDelete) return Delete(op, options);
     return NamesOf(op, TRY(DeleteCollection(op, ListOptionsOf(step), options)));
@@ -392,6 +393,7 @@ class Scenario {
     ListOptions list;
     list.label_selector = step["selector"]["labels"].AsString();
     list.field_selector = step["selector"]["fields"].AsString();
+    list.shard_selector = step["selector"]["shards"].AsString();
     list.include_uninitialized = step["includeUninitialized"].AsBool();
     return list;
   }

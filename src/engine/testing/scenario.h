@@ -25,7 +25,7 @@
 //     manager: me                      # the field manager
 //     validation: Strict               # of fields: Ignore, Warn (the default), Strict
 //     options: {...}                   # of deletions: DeleteOptions
-//     selector: {labels: "a=b", fields: "…"}   # of deletecollection and list, which show names
+//     selector: {labels: "a=b", fields: "…", shards: "…"}   # of deletecollection and list, which show names
 //     includeUninitialized: true       # of create and list
 //     timeoutMs: 50                    # how long the operation may take
 //     start: label                     # goes on when the object is stored; it waits for what follows

@@ -15,6 +15,7 @@
 #include "engine/write/preconditions.h"
 #include "engine/write/steps.h"
 #include "engine/write/system_fields.h"
+#include "engine/write/unsafe_deletion.h"
 #include "engine/write/write.h"
 #include "golang/time.h"
 #include "store/at_rest.h"
@@ -159,6 +160,7 @@ class Deletion {
   using Next = base::Result<std::optional<PendingWrite>>;
 
   Next Plan() {
+    if (tries_ == 0 && options_.ignores_read_errors) TRY(CheckUnsafeDeletion(op_));
     const bool admits_now = tries_ == 0 && reviewed_ && of_ == Of::kOne && IsAdmittedAtOnce(op_);
     if (admits_now) TRY(AdmitAtOnce(op_, options_));
     // That an object may not be deleted holds for its name in the URL, not for its collection.

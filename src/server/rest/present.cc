@@ -220,6 +220,11 @@ base::Result<Reply> PlainReply(Call& call, std::vector<store::ObjectPtr> objects
   if (resource.custom && meta.continue_token.empty()) {
     metadata = json::With(call.arena, metadata, "continue", json::Value::StringView(""));
   }
+  if (!meta.shard.empty()) {
+    const json::Value selector = json::String(call.arena, meta.shard);
+    metadata = json::With(call.arena, metadata, "shardInfo",
+                          json::MakeObject(call.arena, {{"selector", selector}}));
+  }
   json::Value frame = json::ObjectBuilder(call.arena)
                           .Set("kind", std::string_view(resource.list_kind))
                           .Set("apiVersion", std::string_view(engine::ApiVersion(resource.kind)))
