@@ -141,6 +141,9 @@ class Services final : public DefaultStrategy {
     const json::Value spec = object["spec"];
     const std::string_view one = spec["clusterIP"].AsString();
     const std::string_view before = old["spec"]["clusterIP"].AsString();
+    if (spec["clusterIPs"].empty() && !old["spec"]["clusterIPs"].empty() && one == before) {
+      return json::SetPath(ctx.arena, object, {"spec", "clusterIPs"}, old["spec"]["clusterIPs"]);
+    }
     const bool same_list = spec["clusterIPs"] == old["spec"]["clusterIPs"];
     const bool is_new = old.is_null() && spec["clusterIPs"].empty();
     if (!one.empty() && (is_new || (one != before && same_list))) {
@@ -155,17 +158,7 @@ class Services final : public DefaultStrategy {
 
   // What an update leaves out stays as it was, as long as the type still has it.
   static json::Value KeepAllocated(const Context& ctx, json::Value object, json::Value old) {
-    const std::string_view type = TypeOf(object);
-    if (type == "ExternalName" || TypeOf(old) == "ExternalName") {
-      if (type == "ExternalName" && TypeOf(old) != "ExternalName") {
-        for (std::string_view name : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
-          if (object["spec"][name] == old["spec"][name]) {
-            object = json::RemovePath(ctx.arena, object, {"spec", name});
-          }
-        }
-      }
-      return object;
-    }
+    if (TypeOf(object) == "ExternalName" || TypeOf(old) == "ExternalName") return object;
     const json::Value address = old["spec"]["clusterIP"];
     if (object["spec"]["clusterIP"].AsString().empty() && !address.is_null()) {
       object = json::SetPath(ctx.arena, object, {"spec", "clusterIP"}, address);
@@ -195,6 +188,7 @@ class Services final : public DefaultStrategy {
           return TypeOf(service) == "LoadBalancer" &&
                  service["spec"]["externalTrafficPolicy"].AsString() == "Local";
         });
+    object = DropAddresses(ctx, object, old);
     drop("allocateLoadBalancerNodePorts", +is_balanced);
     drop("loadBalancerClass", +is_balanced);
     drop(
@@ -203,6 +197,22 @@ class Services final : public DefaultStrategy {
                  (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
         });
     return DropNodePorts(ctx, object, old);
+  }
+
+  // Of a Service that becomes an ExternalName; its addresses go only if both fields are as they were.
+  static json::Value DropAddresses(const Context& ctx, json::Value object, json::Value old) {
+    if (TypeOf(object) != "ExternalName" || TypeOf(old) == "ExternalName") return object;
+    const auto is_same = [before = old["spec"], now = object["spec"]](std::string_view name) {
+      return now[name] == before[name];
+    };
+    const bool same_addresses = is_same("clusterIP") && is_same("clusterIPs");
+    for (std::string_view name : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+      const bool is_address = name.starts_with("clusterIP");
+      if (is_address ? same_addresses : is_same(name)) {
+        object = json::RemovePath(ctx.arena, object, {"spec", name});
+      }
+    }
+    return object;
   }
 
   static std::set<std::int64_t> NumbersOf(json::Value ports) {

@@ -100,9 +100,9 @@ void CheckExternalName(json::Value spec, const FieldPath& path, FieldErrors& err
   CheckSubdomain(trimmed, path.Child("externalName"), errors);
 }
 
-// `prefers_same`: gate PreferSameTrafficDistribution.
-void CheckTrafficPolicies(json::Value spec, bool prefers_same, const FieldPath& path,
+void CheckTrafficPolicies(const Context& ctx, json::Value spec, const FieldPath& path,
                           FieldErrors& errors) {
+  const bool prefers_same = ctx.release->GateEnabled("PreferSameTrafficDistribution");
   const std::string_view type = spec["type"].AsString();
   const bool external = type == "NodePort" || type == "LoadBalancer" ||
                         (type == "ClusterIP" && !spec["externalIPs"].empty());
@@ -126,6 +126,9 @@ void CheckTrafficPolicies(json::Value spec, bool prefers_same, const FieldPath& 
                                   "`externalTrafficPolicy` is 'Local'"));
   } else if (health.AsInt() != 0) {
     CheckPort(health.AsInt(), path.Child("healthCheckNodePort"), errors);
+  } else if (checks_health && ctx.services != nullptr) {
+    // Given to every Service but to one that is made by an update of its status.
+    errors.push_back(api::Required(path.Child("healthCheckNodePort"), ""));
   }
   const json::Value internal = spec["internalTrafficPolicy"];
   if (internal.is_null()) {
@@ -309,8 +312,7 @@ void CheckService(const Context& ctx, json::Value object, json::Value old, Field
   CheckPorts(spec, path, errors);
   CheckSourceRanges(ctx, object, errors);
   CheckLoadBalancer(spec, path, errors);
-  CheckTrafficPolicies(spec, ctx.release->GateEnabled("PreferSameTrafficDistribution"), path,
-                       errors);
+  CheckTrafficPolicies(ctx, spec, path, errors);
 }
 
 }  // namespace
