@@ -79,11 +79,16 @@ std::shared_ptr<Object> Object::Make(std::shared_ptr<const CollectionName> colle
                                      std::string_view ns, std::string_view name,
                                      std::int64_t revision, std::string_view before,
                                      std::string_view after) {
+  // A blank at the end is a note of who has written it, not a part of the object.
+  const bool lacks_defaults = after.ends_with(' ');
+  if (lacks_defaults) after.remove_suffix(1);
   std::array<char, 24> digits{};
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), revision).ptr;
   const Parts parts{std::move(collection), ns, name, revision, before, {digits.data(), end}, after};
-  return std::allocate_shared<Object>(Allocator<Object>(parts.position_size() + parts.bytes_size()),
-                                      parts);
+  auto made = std::allocate_shared<Object>(
+      Allocator<Object>(parts.position_size() + parts.bytes_size()), parts);
+  if (lacks_defaults) made->MarkLacksDefaults();
+  return made;
 }
 
 Object::Object(const Parts& parts)

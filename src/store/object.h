@@ -71,7 +71,7 @@ class Object {
   }
 
   // Another note: that a server which keeps its objects as they came to it would not have these bytes, but
-  // such without some defaults (engine/write/steps.h). Gone when the program ends.
+  // such without some defaults (engine/write/steps.h). Stored as a blank behind the bytes, which Make() takes off.
   bool lacks_defaults() const { return lacks_defaults_.load(std::memory_order_relaxed); }
   void MarkLacksDefaults() const { lacks_defaults_.store(true, std::memory_order_relaxed); }
 

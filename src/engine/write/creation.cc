@@ -106,7 +106,6 @@ class Creation final : public Execution {
     }
     Outcome written = Written();
     written.stored = *std::move(stored);
-    if (lacks_defaults_) written.stored->MarkLacksDefaults();
     TraceStored(op_, object_, *written.stored);
     if (op_.group_resource() == api::GroupResource{"", "namespaces"} &&
         op_.world.namespace_hook != nullptr) {
@@ -231,6 +230,7 @@ class Creation final : public Execution {
     write.ns = op_.ns;
     write.name = name_;
     write.encoded = TRY(EncodeWithin(op_, object_, !mode_.track_fields));
+    if (lacks_defaults_) write.encoded.bytes += ' ';
     return std::optional<PendingWrite>(std::move(write));
   }
 

@@ -100,6 +100,17 @@ base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object,
   return read;
 }
 
+bool SameContent(const store::Encoded& encoded, const store::Object& current) {
+  const std::string_view bytes = current.bytes();
+  const std::string revision = std::to_string(current.revision());
+  if (encoded.bytes.size() + revision.size() != bytes.size()) return false;
+  if (encoded.revision_at != current.revision_at()) return false;
+  return std::string_view(encoded.bytes).substr(0, encoded.revision_at) ==
+             bytes.substr(0, encoded.revision_at) &&
+         std::string_view(encoded.bytes).substr(encoded.revision_at) ==
+             bytes.substr(encoded.revision_at + revision.size());
+}
+
 void DeleteCompanion(const Operation& op, std::string_view ns, std::string_view name) {
   const api::GroupResource resource = op.group_resource();
   if (!resource.group.empty() || resource.resource != "services") return;

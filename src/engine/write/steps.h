@@ -39,6 +39,9 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
 
+// Whether an object of these bytes is stored so already.
+bool SameContent(const store::Encoded& encoded, const store::Object& current);
+
 // Deletes what goes with an object that is gone: the Endpoints of a Service, which have its name
 // (pkg/registry/core/service/storage, afterDelete).
 void DeleteCompanion(const Operation& op, std::string_view ns, std::string_view name);

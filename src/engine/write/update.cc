@@ -37,17 +37,6 @@ bool ShouldDelete(const registry::Strategy& strategy, json::Value object, json::
   return grace.is_null() || grace.AsInt() == 0;
 }
 
-bool SameContent(const store::Encoded& encoded, const store::ObjectPtr& current) {
-  const std::string_view bytes = current->bytes();
-  const std::string revision = std::to_string(current->revision());
-  if (encoded.bytes.size() + revision.size() != bytes.size()) return false;
-  if (encoded.revision_at != current->revision_at()) return false;
-  return std::string_view(encoded.bytes).substr(0, encoded.revision_at) ==
-             bytes.substr(0, encoded.revision_at) &&
-         std::string_view(encoded.bytes).substr(encoded.revision_at) ==
-             bytes.substr(encoded.revision_at + revision.size());
-}
-
 // One attempt of an update against `current`. A conflict that may be tried again has kConflict and
 // sets `retry`.
 class Attempt {
@@ -103,7 +92,6 @@ class Attempt {
       return outcome_;
     }
     outcome_.stored = *std::move(stored);
-    if (lacks_defaults_) outcome_.stored->MarkLacksDefaults();
     TraceStored(op_, outcome_.object, *outcome_.stored);
     return outcome_;
   }
@@ -205,12 +193,13 @@ class Attempt {
     write.kind = PendingWrite::Kind::kUpdate;
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
     // A value under an old key is written again, as kube-apiserver does.
-    if (SameContent(write.encoded, current_) && !store::IsStale(*op_.world.store, *current_) &&
+    if (SameContent(write.encoded, *current_) && !store::IsStale(*op_.world.store, *current_) &&
         lacks_defaults_ == current_->lacks_defaults()) {
       outcome_.stored = current_;
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();
     }
+    if (lacks_defaults_) write.encoded.bytes += ' ';
     return std::optional<PendingWrite>(std::move(write));
   }
 

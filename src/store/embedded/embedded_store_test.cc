@@ -77,6 +77,24 @@ TEST_F(EmbeddedStore, KeepsObjectsAndRevisionOverARestart) {
   EXPECT_EQ((*store->Create(ConfigMap("n", "c"), Encode("n", "c")))->revision(), 7);
 }
 
+TEST_F(EmbeddedStore, RemembersWhichObjectsLackDefaults) {
+  const auto expect_marked = [](const Store& store) {
+    const auto marked = store.Get(ConfigMap("n", "a"));
+    EXPECT_TRUE(marked->lacks_defaults());
+    EXPECT_TRUE(marked->bytes().ends_with('}')) << marked->bytes();
+    EXPECT_FALSE(store.Get(ConfigMap("n", "b"))->lacks_defaults());
+  };
+  {
+    auto store = Open();
+    Encoded noted = Encode("n", "a");
+    noted.bytes += ' ';
+    ASSERT_TRUE(store->Create(ConfigMap("n", "a"), noted).ok());
+    ASSERT_TRUE(store->Create(ConfigMap("n", "b"), Encode("n", "b")).ok());
+    expect_marked(*store);
+  }
+  expect_marked(*Open());
+}
+
 TEST_F(EmbeddedStore, ForgetsTheHistoryAtARestart) {
   {
     auto store = Open();

@@ -137,15 +137,16 @@ class OpenJournal final : public SqliteJournal {
       add_collection_.Bind(4, ChecksumOfCollection(it->second, object.group(), object.resource()));
       if (int code = add_collection_.Run(); code != SQLITE_DONE) return code;
     }
+    const std::string noted = WithNote(object);
     ObjectRow row{object.revision(),
                   it->second,
                   object.ns(),
                   object.name(),
                   static_cast<std::int64_t>(object.revision_at()),
-                  object.bytes()};
+                  noted.empty() ? object.bytes() : noted};
     std::string encrypted;
     if (transformer_ != nullptr && transformer_->Encrypts({object.group(), object.resource()})) {
-      if (!Encrypt(object, encrypted)) return kNotEncrypted;
+      if (!Encrypt(object, row.bytes, encrypted)) return kNotEncrypted;
       row.bytes = encrypted;
     }
     return insert_.Bind(1, row.revision)
@@ -158,9 +159,14 @@ class OpenJournal final : public SqliteJournal {
         .Run();
   }
 
-  bool Encrypt(const Object& object, std::string& encrypted) {
+  // The bytes of an object with a blank behind them that stands for lacks_defaults(); "" without.
+  static std::string WithNote(const Object& object) {
+    return object.lacks_defaults() ? base::StrCat(object.bytes(), " ") : std::string();
+  }
+
+  bool Encrypt(const Object& object, std::string_view bytes, std::string& encrypted) {
     const Key key{object.group(), object.resource(), object.ns(), object.name()};
-    auto sealed = transformer_->ToStorage(key.collection(), StorageKey(key), object.bytes());
+    auto sealed = transformer_->ToStorage(key.collection(), StorageKey(key), bytes);
     if (!sealed.ok()) {
       encryption_error_ = sealed.status().message();
       return false;

@@ -171,6 +171,12 @@ std::string ToEtcdValue(const Encoded& object) {
 
 base::Result<Encoded> FromEtcdValue(std::string_view value) {
   while (value.ends_with('\n')) value.remove_suffix(1);
+  if (value.ends_with("} ")) {
+    // What Object::Make() takes as a note.
+    Encoded noted = TRY(FromEtcdValue(value.substr(0, value.size() - 1)));
+    noted.bytes += ' ';
+    return noted;
+  }
   if (auto object = WithGap(value)) return *std::move(object);
   json::Arena arena;
   json::Value parsed = TRY(json::Parse(arena, value));

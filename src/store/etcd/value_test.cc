@@ -57,6 +57,9 @@ TEST(EtcdValue, PutsTheRevisionWhereGoWritesIt) {
        R"({"kind":"A","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"x":[1,2]})"},
       {R"({"kind":"A","metadata":{"name":"a","resourceVersion":"3","generation":1}})",
        R"({"kind":"A","metadata":{"name":"a","resourceVersion":"7","generation":1}})"},
+      // One blank behind it stays: it is a note.
+      {"{\"kind\":\"A\",\"metadata\":{}} \n",
+       "{\"kind\":\"A\",\"metadata\":{\"resourceVersion\":\"7\"}} "},
   };
   for (const auto& [value, expected] : rows) EXPECT_EQ(Read(value), expected);
 }
