@@ -15,6 +15,7 @@
 #include "engine/write/admit.h"
 #include "engine/write/patching.h"
 #include "engine/write/preconditions.h"
+#include "engine/write/steps.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "registry/validation/object_meta.h"
@@ -180,15 +181,16 @@ class ScaleUpdate final : public Execution {
                             .object = TRY(ScaleOf(op_, next)),
                             .old_object = TRY(ScaleOf(op_, live)),
                             .options = options_.as_update}));
-    if (op_.dry_run || next == live) {
+    PendingWrite write;
+    if (!op_.dry_run) write.encoded = TRY(EncodeForStore(op_, next));
+    // A schema that has changed may have made another object of what is stored.
+    if (op_.dry_run || (next == live && SameContent(write.encoded, *current))) {
       scale_.emplace(TRY(ScaleOf(op_, next)));
       return std::optional<PendingWrite>();
     }
-    PendingWrite write;
     write.kind = PendingWrite::Kind::kUpdate;
     write.ns = op_.ns;
     write.name = name;
-    write.encoded = TRY(EncodeForStore(op_, next));
     write.expected = current->revision();
     return std::optional<PendingWrite>(std::move(write));
   }
