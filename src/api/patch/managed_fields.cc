@@ -214,32 +214,6 @@ void Disown(Entries& entries, Changes& changes, const Entry* except) {
   }
 }
 
-// Whether the managedFields of a template have a field set that is no map. Go keeps any JSON there, but
-// server-side apply cannot read such an object, and none of its fields has an owner.
-bool IsUnreadable(Value template_metadata) {
-  for (const Value& entry : template_metadata["managedFields"].elements()) {
-    const Value fields = entry["fieldsV1"];
-    if (!fields.is_null() && !fields.is_object()) return true;
-  }
-  return false;
-}
-
-bool HasUnreadable(Value object) {
-  const Value spec = object["spec"];
-  const auto claims = spec["volumeClaimTemplates"].elements();
-  return IsUnreadable(spec["template"]["metadata"]) ||
-         IsUnreadable(object["template"]["metadata"]) ||
-         IsUnreadable(spec["jobTemplate"]["metadata"]) ||
-         IsUnreadable(spec["jobTemplate"]["spec"]["template"]["metadata"]) ||
-         std::any_of(claims.begin(), claims.end(),
-                     [](const Value& claim) { return IsUnreadable(claim["metadata"]); });
-}
-
-// Whether server-side apply can read the object.
-bool Fits(const schema::Schema& schema, Value object) {
-  return IsCustom(schema) ? CheckTypedStored(schema, object).ok() : !HasUnreadable(object);
-}
-
 Value WithoutManagedFields(json::Arena& arena, Value object) {
   return json::RemovePath(arena, object, {"metadata", "managedFields"});
 }

@@ -25,6 +25,8 @@ bool TakesAny(const schema::Schema* schema);
 base::Status CheckTyped(const schema::Schema& schema, json::Value object);
 // The same for an object that is stored, in which several elements may have one name.
 base::Status CheckTypedStored(const schema::Schema& schema, json::Value object);
+// Whether server-side apply can read a stored object, which of a built-in kind is mostly so.
+bool Fits(const schema::Schema& schema, json::Value object);
 // The same for an object that a program of Go made and which may have values in it that are no
 // JSON: each is a ForeignValue() and wrong wherever it stands.
 base::Status CheckTypedNative(const schema::Schema& schema, json::Value object);

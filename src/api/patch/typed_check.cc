@@ -251,6 +251,59 @@ base::Status CheckTypedNative(const Schema& schema, Value object) {
   return checker.Outcome();
 }
 
+namespace {
+
+// Whether the managedFields of a template have a field set that is no map. Go keeps any JSON there, but
+// server-side apply cannot read such an object, and none of its fields has an owner.
+bool IsUnreadable(Value template_metadata) {
+  for (const Value& entry : template_metadata["managedFields"].elements()) {
+    const Value fields = entry["fieldsV1"];
+    if (!fields.is_null() && !fields.is_object()) return true;
+  }
+  return false;
+}
+
+bool HasUnreadable(Value object) {
+  const Value spec = object["spec"];
+  const auto claims = spec["volumeClaimTemplates"].elements();
+  return IsUnreadable(spec["template"]["metadata"]) ||
+         IsUnreadable(object["template"]["metadata"]) ||
+         IsUnreadable(spec["jobTemplate"]["metadata"]) ||
+         IsUnreadable(spec["jobTemplate"]["spec"]["template"]["metadata"]) ||
+         std::any_of(claims.begin(), claims.end(),
+                     [](const Value& claim) { return IsUnreadable(claim["metadata"]); });
+}
+
+// Whether an element of a keyed list has none of its keys. Of built-in kinds only those of these lists may be
+// stored so: of others a key is always there, or has a default.
+bool HasNameless(const Schema& schema, Value object) {
+  struct List {
+    std::string_view outer;
+    std::string_view name;
+    std::string_view key;
+  };
+  static constexpr List kLists[] = {{"", "secrets", "name"}, {"status", "conditions", "type"}};
+  for (const List& row : kLists) {
+    const Value list = row.outer.empty() ? object[row.name] : object[row.outer][row.name];
+    for (const Value& element : list.elements()) {
+      if (element.Has(row.key)) continue;
+      const schema::Schema* type = row.outer.empty()
+                                       ? schema::FindSchema(schema, {row.name})
+                                       : schema::FindSchema(schema, {row.outer, row.name});
+      return type != nullptr && type->list_type == schema::ListType::kMap &&
+             !HasName(*type, element);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Fits(const Schema& schema, Value object) {
+  if (schema.definition.empty()) return CheckTypedStored(schema, object).ok();
+  return !HasUnreadable(object) && !HasNameless(schema, object);
+}
+
 Value ForeignValue(json::Arena& arena, std::string_view go_type, std::string_view text,
                    std::string_view literal) {
   const auto copy = [&](std::string_view part) { return json::String(arena, part); };
