@@ -415,6 +415,16 @@ TEST_F(CatalogTest, AListMayPreserveTheUnknownFieldsOfItsElements) {
             R"([{"in":{}}])");
 }
 
+TEST_F(CatalogTest, OldDefinitionsPreserveUnknownFieldsEverywhere) {
+  schema::SchemaPool pool;
+  const auto props = json::Parse(arena_, R"({"type":"object","properties":{"spec":{"properties":{
+      "l":{"type":"array","items":{"type":"object"}}}}}})");
+  const schema::Schema* schema =
+      schema::MakeStructural(pool, *props, builtin_->object_meta(), /*preserves=*/true);
+  const auto input = json::Parse(arena_, R"({"x":1,"spec":{"y":null,"l":[{"z":1}]}})");
+  EXPECT_EQ(schema::Prune(arena_, *schema, *input, true, nullptr), *input);
+}
+
 TEST_F(CatalogTest, EmbeddedResourcesHaveTheFieldsOfResources) {
   schema::SchemaPool pool;
   const auto props = json::Parse(arena_, R"({"type":"object","properties":{"e":{"type":"object",

@@ -154,13 +154,16 @@ base::Result<std::shared_ptr<const CustomResources>> CustomResources::Compile(Va
   made->converter_ = parts.converter != nullptr ? std::move(parts.converter) : MakeNoConversion();
   const CustomNames names = parts.names ? *std::move(parts.names) : NamesOf(spec["names"]);
   const Value versions = spec["versions"];
-  made->digest_ = DigestOf(json::ToString(versions));
+  const bool preserves = spec["preserveUnknownFields"].AsBool();
+  made->digest_ = DigestOf(base::StrCat(json::ToString(versions), preserves ? "preserves" : ""));
   std::map<std::string, const schema::Schema*> by_text;
   for (const Value& version : versions.elements()) {
     const Value props = version["schema"]["openAPIV3Schema"];
     // Versions often have the same schema; one is enough.
     const schema::Schema*& node = by_text[json::ToString(props, {.sort_keys = true})];
-    if (node == nullptr) node = schema::MakeStructural(made->pool_, props, parts.object_meta);
+    if (node == nullptr) {
+      node = schema::MakeStructural(made->pool_, props, parts.object_meta, preserves);
+    }
     made->schemas_.emplace_back(version["name"].AsString(), node);
     if (!version["served"].AsBool()) continue;
     ResourceInfo info = MakeResource(spec, version, names);

@@ -160,7 +160,8 @@ void PutResourceFields(SchemaPool& pool, Schema& node, const Schema* object_meta
 
 class Maker {
  public:
-  Maker(SchemaPool& pool, const Schema* object_meta) : pool_(pool), object_meta_(object_meta) {}
+  Maker(SchemaPool& pool, const Schema* object_meta, bool preserves)
+      : pool_(pool), object_meta_(object_meta), preserves_(preserves) {}
 
   const Schema* Make(Value props) {
     if (const Schema* leaf = PlainLeaf(props)) return leaf;
@@ -176,7 +177,8 @@ class Maker {
   Schema* MakeNode(Value props) {
     Schema* node = pool_.Add();
     node->nullable = props["nullable"].AsBool();
-    node->preserve_unknown_fields = props["x-kubernetes-preserve-unknown-fields"].AsBool();
+    node->preserve_unknown_fields = props["x-kubernetes-preserve-unknown-fields"].AsBool() ||
+                                    (preserves_ && props["type"].AsString() != "array");
     node->embedded_resource = props["x-kubernetes-embedded-resource"].AsBool();
     node->format = props["format"].AsString();
     node->list_type = ListTypeOf(props["x-kubernetes-list-type"].AsString());
@@ -230,7 +232,7 @@ class Maker {
       node.kind = Kind::kNumber;
     } else if (type == "boolean") {
       node.kind = Kind::kBoolean;
-    } else if (props["properties"].is_object()) {
+    } else if (props["properties"].is_object() && !preserves_) {
       SetObject(node, props);
     }
   }
@@ -263,14 +265,16 @@ class Maker {
 
   SchemaPool& pool_;
   const Schema* const object_meta_;
+  const bool preserves_;
   std::unordered_map<const json::Member*, const Schema*> made_;
 };
 
 }  // namespace
 
-const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta) {
+const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta,
+                             bool preserves) {
   const Value kept = Copier(pool).Copy(props);
-  Schema* root = Maker(pool, object_meta).MakeNode(kept);
+  Schema* root = Maker(pool, object_meta, preserves).MakeNode(kept);
   if (root->kind != Kind::kStruct) {
     root->kind = Kind::kStruct;
     root->preserve_unknown_fields = root->preserve_unknown_fields || props.is_null();

@@ -10,7 +10,8 @@ namespace portcullis::api::schema {
 
 // The schema of a whole object: `props` is openAPIV3Schema (null: everything is allowed),
 // `object_meta` becomes the schema of metadata. Everything needed is copied into the pool, without
-// descriptions.
-const Schema* MakeStructural(SchemaPool& pool, json::Value props, const Schema* object_meta);
+// descriptions. `preserves`: unknown fields stay everywhere (spec.preserveUnknownFields of old definitions).
+const Schema* MakeStructural(SchemaPool& pool, json::Value props, const Schema* object_meta,
+                             bool preserves = false);
 
 }  // namespace portcullis::api::schema

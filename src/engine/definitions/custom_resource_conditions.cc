@@ -2,10 +2,16 @@
 
 #include "engine/definitions/custom_resource_conditions.h"
 
+#include <string>
+#include <vector>
+
 #include "api/domain.h"
+#include "api/field_error.h"
+#include "authn/aggregate.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "registry/custom_resources/definition_parts.h"
+#include "registry/custom_resources/structural_schema.h"
 
 namespace portcullis::engine {
 namespace {
@@ -26,6 +32,38 @@ Value WithApproval(json::Arena& arena, Value definition, std::string_view now) {
   return WithCondition(
       arena, definition,
       {kType, approved, approved ? "ApprovedAnnotation" : "UnapprovedAnnotation", message}, now);
+}
+
+constexpr std::string_view kNonStructural = "NonStructuralSchema";
+
+bool IsNonStructural(Value condition) { return condition["type"].AsString() == kNonStructural; }
+
+// What older releases have let into etcd. Only definitions that preserve unknown fields may have schemas
+// that are not structural.
+Value WithStructure(json::Arena& arena, Value definition, std::string_view now) {
+  const Value spec = definition["spec"];
+  if (spec["preserveUnknownFields"].AsBool()) {
+    api::FieldErrors errors = {
+        api::Invalid(api::FieldPath("spec", "preserveUnknownFields"), true, "must be false")};
+    std::size_t index = 0;
+    for (const Value& version : spec["versions"].elements()) {
+      const api::FieldPath path = api::FieldPath("spec", "versions").Index(index++);
+      const Value schema = version["schema"]["openAPIV3Schema"];
+      if (!schema.is_object()) continue;
+      registry::ValidateStructuralSchema(schema, path.Child("schema", "openAPIV3Schema"), errors);
+    }
+    std::vector<std::string> texts;
+    for (const api::FieldError& error : errors) texts.push_back(error.ToString());
+    const std::string message = authn::Aggregate(texts);
+    return WithCondition(arena, definition, {kNonStructural, true, "Violations", message}, now);
+  }
+  const Value conditions = definition["status"]["conditions"];
+  std::vector<Value> kept;
+  for (const Value& condition : conditions.elements()) {
+    if (!IsNonStructural(condition)) kept.push_back(condition);
+  }
+  if (kept.size() == conditions.size()) return definition;
+  return json::SetPath(arena, definition, {"status", "conditions"}, json::MakeArray(arena, kept));
 }
 
 }  // namespace
@@ -84,7 +122,7 @@ Value WithVerdict(json::Arena& arena, Value definition, const NamesVerdict& verd
     }
     out = WithCondition(arena, out, established, now);
   }
-  out = WithApproval(arena, out, now);
+  out = WithStructure(arena, WithApproval(arena, out, now), now);
   const Value names = WriteNames(arena, verdict.accepted);
   if (out["status"]["acceptedNames"] == names) return out;
   return json::SetPath(arena, out, {"status", "acceptedNames"}, names);

@@ -38,6 +38,13 @@ std::string FactorText(std::uint64_t cost, std::uint64_t limit) {
   return text;
 }
 
+// What is wrong with a rule, as definitions and their objects tell it.
+std::string CompileError(const kube_cel::Expression& expression) {
+  const std::string_view error = expression.error();
+  return std::string(error.starts_with("must evaluate") ? "cel expression must evaluate to a bool"
+                                                        : error);
+}
+
 // The next piece of a JSONPath: a delimiter, a quoted string, or what stands before a delimiter.
 std::string_view NextPiece(std::string_view& path) {
   constexpr std::string_view kDelimiters = ".[]";
@@ -225,9 +232,7 @@ class Checker {
     const auto expression = kube_cel::Compiler::CompileIn(scope, text, kube_cel::Expected::kBool);
     bool uses_old = false;
     if (!expression->ok()) {
-      std::string_view error = expression->error();
-      if (error.starts_with("must evaluate")) error = "cel expression must evaluate to a bool";
-      Wrong(at.Child("rule"), rule, std::string(error));
+      Wrong(at.Child("rule"), rule, CompileError(*expression));
     } else {
       const std::uint64_t times =
           place.times ? *place.times : kube_cel::MaxOccurrences(props, place.is_resource);
@@ -329,6 +334,15 @@ class Judge {
     if (stopped_ || value.is_null()) return;
     const bool is_root = is_root_;
     is_root_ = false;
+    if (!HasType(node.props)) {
+      // Old definitions may have such schemas; what is below the root has no rules then.
+      if (is_root && !node.rules.empty()) {
+        errors_.push_back(api::Invalid(path, "",
+                                       "rule compiler initialization error: failed to convert to "
+                                       "declType for CEL validation rules"));
+      }
+      return;
+    }
     if (old != nullptr && old->is_null()) old = nullptr;
     Evaluate(node, value, old, ratchet, path);
     for (const auto& [name, below] : node.fields) {
@@ -364,6 +378,10 @@ class Judge {
   }
 
  private:
+  static bool HasType(Value props) {
+    return !props["type"].AsString().empty() || props["x-kubernetes-int-or-string"].AsBool();
+  }
+
   static Ratchet Below(const Ratchet& ratchet, const Value& props, Value value, const Value* old) {
     if (ratchet.props == nullptr) return ratchet;
     if (old == nullptr) return {&ratchet, nullptr, {}, {}};
@@ -397,8 +415,8 @@ class Judge {
     const std::string_view type = node.props["type"].AsString();
     const FieldPath at = rule.field_path.empty() ? path : path.Child(Relative(rule.field_path));
     if (!rule.expression->ok()) {
-      errors_.push_back(
-          api::Invalid(path, type, base::StrCat("rule compile error: ", rule.expression->error())));
+      errors_.push_back(api::Invalid(
+          path, type, base::StrCat("rule compile error: ", CompileError(*rule.expression))));
       return;
     }
     kube_cel::Evaluation evaluation(arena_, inputs);
