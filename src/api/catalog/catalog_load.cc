@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/catalog/bygone_types.h"
 #include "api/catalog/catalog_base.h"
 #include "api/catalog/catalog_file.h"
 #include "api/embedded_data.h"
@@ -329,6 +330,7 @@ base::Result<std::shared_ptr<CatalogBase>> LoadBase(std::string_view file,
     base->file = base->owned_file;
   }
   Loader(*base, legacy).Load(root);
+  AddBygoneTypes(*base);
   return base;
 }
 

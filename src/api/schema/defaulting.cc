@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/catalog/bygone_kinds.h"
 #include "api/embedded_data.h"
 #include "api/schema/default_functions.h"
 #include "api/schema/rules.h"
@@ -276,7 +277,22 @@ struct Defaulter::Rules {
       const GroupVersion gv = TRY(ParseGroupVersion(block.words[0]));
       TRY(Compile(block, kinds[{gv.group, gv.version, std::string(block.words[1])}]));
     }
+    LinkBygone();
     return base::OkStatus();
+  }
+
+  // Versions that are read and served no more have the defaults of later ones, unless they have rules.
+  void LinkBygone() {
+    for (const catalog::BygoneKinds& row : catalog::kBygoneKinds) {
+      for (const std::string_view kind : base::Split(row.kinds, ' ')) {
+        GroupVersionKind name{std::string(row.group), std::string(row.later), std::string(kind)};
+        const auto later = kinds.find(name);
+        if (later == kinds.end()) continue;
+        Program program = later->second;
+        name.version = row.version;
+        kinds.emplace(std::move(name), std::move(program));
+      }
+    }
   }
 };
 

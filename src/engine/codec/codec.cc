@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/catalog/bygone_types.h"
 #include "api/conversion/conversion.h"
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
@@ -47,7 +48,7 @@ const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
   const api::catalog::ResourceInfo* resource = catalog.FindKind(kind);
   custom = resource != nullptr && resource->custom;
   if (resource != nullptr && resource->schema != nullptr) return resource->schema;
-  return catalog.FindSchema(kind);
+  return api::catalog::FindReadable(catalog, kind);
 }
 
 json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {

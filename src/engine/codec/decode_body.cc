@@ -5,6 +5,8 @@
 #include <span>
 
 #include "admission/trace/trace.h"
+#include "api/catalog/bygone_kinds.h"
+#include "api/catalog/bygone_types.h"
 #include "api/conversion/conversion.h"
 #include "api/schema/decode.h"
 #include "api/schema/merge_duplicates.h"
@@ -13,7 +15,6 @@
 #include "base/strings.h"
 #include "cbor/diagnose.h"
 #include "engine/codec/body.h"
-#include "engine/codec/bygone_kinds.h"
 #include "engine/codec/cbor.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/kind_schema.h"
@@ -79,6 +80,29 @@ bool Contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The version of the types that kube-apiserver works with. Bodies may claim it.
+constexpr std::string_view kInternal = "__internal";
+
+// A version of a kind that claims to be of the internal one, whose types are those of the kind's own group;
+// the kind itself in other versions, and if there is none.
+GroupVersionKind KnownVersion(const api::catalog::Catalog& catalog, const GroupVersionKind& kind) {
+  if (kind.version != kInternal) return kind;
+  GroupVersionKind known = kind;
+  if (kind.group == "extensions") {
+    static constexpr std::string_view kOfNetworks[] = {"Ingress", "NetworkPolicy"};
+    const bool of_networks =
+        std::any_of(std::begin(kOfNetworks), std::end(kOfNetworks),
+                    [&](std::string_view name) { return kind.kind.starts_with(name); });
+    known.group = of_networks ? "networking.k8s.io" : "apps";
+  }
+  for (const std::string_view version :
+       {"v1", "v2", "v1beta1", "v1beta2", "v1beta3", "v1alpha1", "v1alpha2", "v1alpha3"}) {
+    known.version = version;
+    if (api::catalog::FindReadable(catalog, known) != nullptr) return known;
+  }
+  return kind;
+}
+
 // Whether the scheme of the server that takes `expected` has the kind.
 bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersionKind& expected) {
   // Every scheme has these in the version v1 of the core group.
@@ -88,35 +112,43 @@ bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersion
   // All of them are in the versions that DeleteOptions is in.
   static constexpr std::string_view kOptions[] = {"CreateOptions", "GetOptions", "ListOptions",
                                                   "PatchOptions", "UpdateOptions"};
+  if (kind.version == kInternal) {
+    if (kind.kind == "DeleteOptions" || Contains(kOptions, kind.kind)) return false;
+    if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
+    kind = KnownVersion(*op.catalog, kind);
+    return kind.version != kInternal;
+  }
   if (Contains(kOptions, kind.kind)) kind.kind = "DeleteOptions";
   const bool is_core = kind.group_version() == api::GroupVersion{"", "v1"};
   if (is_core && Contains(kOfAll, kind.kind)) return true;
   if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
   if (is_core && kind.kind == "List") return true;
   if (const ResourceInfo* resource = op.catalog->FindKind(kind)) return !resource->custom;
-  if (IsUnknownToKubernetes(kind.kind)) return false;
-  return op.catalog->FindSchema(kind) != nullptr || FindBygone(kind) != nullptr;
-}
-
-// The kind by whose types a body is read that claims to be of another version; its types may be
-// unknown here.
-GroupVersionKind KnownTypes(const Operation& op, GroupVersionKind claimed) {
-  if (op.catalog->FindSchema(claimed) != nullptr) return claimed;
-  const BygoneKinds* bygone = FindBygone(claimed);
-  if (bygone != nullptr && !bygone->same.empty()) claimed.version = bygone->same;
-  return claimed;
+  if (api::catalog::IsUnknownToKubernetes(kind.kind)) return false;
+  return api::catalog::FindReadable(*op.catalog, kind) != nullptr ||
+         api::catalog::FindBygone(kind) != nullptr;
 }
 
 std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
-  const std::string_view scheme = SchemeOf(expected.group);
+  std::string_view scheme = SchemeOf(expected.group);
+  if (kind.version == kInternal) {
+    constexpr std::string_view kModule = "k8s.io/kubernetes/";
+    if (scheme.starts_with(kModule)) scheme.remove_prefix(kModule.size());
+    return base::StrCat("no kind ", base::GoQuote(kind.kind),
+                        " is registered for the internal version of group ",
+                        base::GoQuote(kind.group), " in scheme ", base::GoQuote(scheme));
+  }
   return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
                       base::GoQuote(kind.group_version().ToString()), " in scheme ",
                       base::GoQuote(scheme));
 }
 
-std::string NoConversion(const GroupVersionKind& from, const GroupVersionKind& to) {
-  return base::StrCat("converting (", from.version, ".", from.kind, ") to (", PackageOf(to.group),
-                      ".", to.kind, "): unknown conversion");
+std::string NoConversion(const Operation& op, const GroupVersionKind& from,
+                         const GroupVersionKind& to) {
+  const std::string known = KnownVersion(*op.catalog, from).group;
+  return base::StrCat("converting (", from.version == kInternal ? PackageOf(known) : from.version,
+                      ".", from.kind, ") to (", PackageOf(to.group), ".", to.kind,
+                      "): unknown conversion");
 }
 
 // Scales of custom resources have a scheme of their own, in which there are versions of Scale and
@@ -217,9 +249,10 @@ base::Status CheckKind(const Operation& op, const GroupVersionKind& expected,
   if (!IsRegistered(op, claimed, expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected, NoKind(claimed, expected));
   }
-  if (claimed.kind != expected.kind || !api::IsConvertible(KnownTypes(op, claimed), expected)) {
+  if (claimed.kind != expected.kind ||
+      !api::IsConvertible(KnownVersion(*op.catalog, claimed), expected)) {
     return CannotBeHandled(claimed.kind, claimed.version, expected,
-                           NoConversion(claimed, expected));
+                           NoConversion(op, claimed, expected));
   }
   return base::OkStatus();
 }
@@ -238,11 +271,12 @@ base::Result<GroupVersionKind> ReadableKind(const Operation& op, const GroupVers
   if (claimed == expected) return claimed;
   if (IsCustomScale(op, expected)) return OtherScale(claimed);
   if (!IsRegistered(op, claimed, expected)) return base::BadRequest(NoKind(claimed, expected));
-  if (claimed.kind == expected.kind && api::IsConvertible(claimed, expected)) {
+  const GroupVersionKind known = KnownVersion(*op.catalog, claimed);
+  if (claimed.kind == expected.kind && api::IsConvertible(known, expected)) {
     // Types that are not known here are those of the expected version.
-    return op.catalog->FindSchema(claimed) != nullptr ? claimed : expected;
+    return api::catalog::FindReadable(*op.catalog, known) != nullptr ? claimed : expected;
   }
-  return base::BadRequest(NoConversion(claimed, expected));
+  return base::BadRequest(NoConversion(op, claimed, expected));
 }
 
 std::string StrictYamlError(json::Arena& arena, std::string_view text) {
@@ -261,11 +295,66 @@ void WarnOfYaml(Operation& op, std::string_view error) {
   }
 }
 
+namespace {
+
+// What strict decoding says, as an error or as warnings.
+base::Status ReportStrict(Operation& op, FieldValidation validation, std::vector<std::string> texts,
+                          std::string_view yaml_error) {
+  if (validation == FieldValidation::kIgnore) return base::OkStatus();
+  if (validation == FieldValidation::kStrict) {
+    if (!yaml_error.empty()) texts.insert(texts.begin(), std::string(yaml_error));
+    if (texts.empty()) return base::OkStatus();
+    return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
+  }
+  WarnOfYaml(op, yaml_error);
+  for (std::string& warning : texts) op.recorder.Warn(std::move(warning));
+  return base::OkStatus();
+}
+
+// Its validation looks at how it was sent.
+bool IsOldDefinition(const GroupVersionKind& kind) {
+  return kind == GroupVersionKind{"apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"};
+}
+
+// An object of the internal version, as one of `known`. Go's types have no names for JSON there, so that
+// fields go by those of Go, and those of the metadata stand beside them: only the latter are read.
+base::Result<json::Value> FromInternal(Operation& op, const GroupVersionKind& known,
+                                       json::Value object, std::vector<std::string>& unknown) {
+  const api::schema::Schema& schema = *api::catalog::FindReadable(*op.catalog, known);
+  json::ObjectBuilder metadata(op.arena);
+  for (const json::Member& member : object.members()) {
+    const std::string_view name = member.name();
+    if (name == "kind" || name == "apiVersion") continue;
+    if (op.catalog->object_meta()->FindField(name) != nullptr) {
+      metadata.Set(name, member.value);
+      continue;
+    }
+    const bool is_known = std::any_of(schema.fields.begin(), schema.fields.end(),
+                                      [&](const api::schema::Field& field) {
+                                        return field.go_name() == name && field.name != "metadata";
+                                      });
+    if (!is_known) unknown.emplace_back(name);
+  }
+  const json::Value alone = json::MakeObject(op.arena, {{"metadata", metadata.Build()}});
+  return WithTypeMeta(op.arena, TRY(api::schema::Decode(op.arena, schema, alone)), known);
+}
+
+}  // namespace
+
 base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
                                     FieldValidation validation,
                                     const std::vector<std::string>& strict_errors,
                                     const SentText& text) {
   std::vector<std::string> unknown;
+  if (kind.version == kInternal && !IsCustomKind(op, kind)) {
+    object = TRY(FromInternal(op, KnownVersion(*op.catalog, kind), object, unknown));
+    std::vector<std::string> texts = strict_errors;
+    for (std::string& warning : api::schema::DecodingWarnings({}, unknown)) {
+      texts.push_back(std::move(warning));
+    }
+    TRY(ReportStrict(op, validation, std::move(texts), text.yaml_error));
+    return object;
+  }
   std::vector<std::string>* unknown_or_null =
       validation == FieldValidation::kIgnore ? nullptr : &unknown;
   bool custom = false;
@@ -273,7 +362,9 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   if (custom && object["kind"].AsString() != kind.kind) return object;
   if (custom) schema = ClaimedSchema(op, kind, object, schema);
   const json::Value managers = object["metadata"]["managedFields"];
-  if (kind == op.resource->kind) op.sent = custom ? json::Value() : object;
+  if (kind == op.resource->kind || IsOldDefinition(kind)) {
+    op.sent = custom ? json::Value() : object;
+  }
   if (schema != nullptr && custom) {
     TRY(api::schema::CheckMetadata(op.arena, *schema, object));
     object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);
@@ -298,15 +389,7 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
        custom ? UnknownFields(unknown) : api::schema::DecodingWarnings({}, unknown)) {
     texts.push_back(std::move(warning));
   }
-  if (validation == FieldValidation::kStrict) {
-    if (!text.yaml_error.empty()) texts.insert(texts.begin(), std::string(text.yaml_error));
-    if (!texts.empty()) {
-      return base::BadRequest(base::StrCat("strict decoding error: ", base::Join(texts, ", ")));
-    }
-  } else {
-    WarnOfYaml(op, text.yaml_error);
-    for (std::string& warning : texts) op.recorder.Warn(std::move(warning));
-  }
+  TRY(ReportStrict(op, validation, std::move(texts), text.yaml_error));
   return object;
 }
 
@@ -411,9 +494,8 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
     TRY(CheckKind(op, kind, *claimed));
     if (*claimed != kind && !IsEviction(*claimed, kind)) {
       // What is wrong with it as its own version comes first.
-      const GroupVersionKind types = KnownTypes(op, *claimed);
-      if (op.catalog->FindSchema(types) != nullptr) {
-        const auto own = DecodeContent(op, types, bytes, type, *body, validation);
+      if (api::catalog::FindReadable(*op.catalog, KnownVersion(*op.catalog, *claimed)) != nullptr) {
+        const auto own = DecodeContent(op, *claimed, bytes, type, *body, validation);
         if (!own.ok()) return failed(own.status().message());
       }
       return OtherVersion(*claimed, kind);

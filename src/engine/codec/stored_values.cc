@@ -111,8 +111,7 @@ base::Result<store::Encoded> StoredValues::Read(const store::Key& key, std::stri
   } else {
     const ProtobufEnvelope envelope = TRY(ReadProtobufEnvelope(value));
     kind = TRY(KindOf(envelope.api_version, envelope.kind));
-    bool custom = false;
-    const api::schema::Schema* schema = SchemaOf(*catalog_, kind, custom);
+    const api::schema::Schema* schema = catalog_->FindSchema(kind);
     if (schema == nullptr || wanted == nullptr) return UnknownKind(kind);
     object = TRY(ReadProtobufObject(arena, kind, envelope.raw, schema));
   }

@@ -290,10 +290,60 @@ void CheckPreserveWithDefaults(Value spec, const FieldPath& path, FieldErrors& e
                                 "must be false in order to use defaults in the schema"));
 }
 
-// `sent`: the versions as the client's text had them.
-void CheckVersions(Value spec, const Parts& common, Value sent, const FieldPath& path,
+// A part of a definition that is sent in v1beta1 stands in its spec, or in each version.
+struct OldPart {
+  std::string_view part;
+  std::string_view field;  // of the spec
+  std::string_view plural;
+};
+constexpr OldPart kOldParts[] = {
+    {"schema", "validation", "schemas"},
+    {"subresources", "subresources", "subresources"},
+    {"additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"}};
+
+bool IsOld(Value sent) { return sent["apiVersion"].AsString() == "apiextensions.k8s.io/v1beta1"; }
+
+// What all versions have in common by the definition that was sent.
+Parts CommonPartsOf(Value spec, Value sent) {
+  if (!IsOld(sent)) return CommonParts(spec["versions"]);
+  Parts common;
+  if (!sent["spec"]["selectableFields"].empty()) common.push_back("selectableFields");
+  for (const OldPart& row : kOldParts) {
+    if (!sent["spec"][row.field].is_null()) common.push_back(row.part);
+  }
+  return common;
+}
+
+void CheckOldParts(Value sent, const std::string& versions_text, const FieldPath& path,
+                   FieldErrors& errors) {
+  const auto versions = sent["spec"]["versions"].elements();
+  for (const OldPart& row : kOldParts) {
+    const auto has = [&](const Value& version) { return !version[row.part].empty(); };
+    if (sent["spec"][row.field].is_null() || std::none_of(versions.begin(), versions.end(), has)) {
+      continue;
+    }
+    errors.push_back(api::Forbidden(
+        path.Child(row.field),
+        base::StrCat("top-level and per-version ", row.plural, " are mutually exclusive")));
+  }
+  for (const OldPart& row : kOldParts) {
+    const auto is_same = [&](const Value& version) {
+      return !version[row.part].empty() && version[row.part] == versions.front()[row.part];
+    };
+    if (versions.empty() || !std::all_of(versions.begin(), versions.end(), is_same)) continue;
+    errors.push_back(
+        api::Invalid(path.Child("versions"), api::BadValue::Raw(versions_text),
+                     base::StrCat("per-version ", row.plural,
+                                  " may not all be set to identical values (top-level ", row.field,
+                                  " should be used instead)")));
+  }
+}
+
+// `definition`: as it was sent.
+void CheckVersions(Value spec, const Parts& common, Value definition, const FieldPath& path,
                    FieldErrors& errors) {
   const Value versions = spec["versions"];
+  const Value sent = definition["spec"]["versions"];
   const FieldPath list = path.Child("versions");
   std::size_t storage = 0;
   std::set<std::string_view> names;
@@ -306,6 +356,9 @@ void CheckVersions(Value spec, const Parts& common, Value sent, const FieldPath&
   }
   CheckPreserveWithDefaults(spec, path, errors);
   CheckVersionsOwn(versions, common, list, errors);
+  if (IsOld(definition)) {
+    CheckOldParts(definition, VersionsText(versions, common, sent), path, errors);
+  }
   if (!unique) {
     errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),
                                   "must contain unique version names"));
@@ -401,8 +454,8 @@ void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& err
     CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors,
                GoType::kString);
   }
-  const Parts common = CommonParts(spec["versions"]);
-  CheckVersions(spec, common, ctx.sent["spec"]["versions"], path, errors);
+  const Parts common = CommonPartsOf(spec, ctx.sent);
+  CheckVersions(spec, common, ctx.sent, path, errors);
   CheckNames(spec["names"], true, path.Child("names"), errors);
   CheckCommonParts(spec["versions"], common, path, errors);
   CheckConversion(definition, old, path.Child("conversion"), errors);
