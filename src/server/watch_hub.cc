@@ -156,7 +156,8 @@ base::Result<std::string> ObjectEvent(MediaType media, std::string_view type,
 
 // Of an object of the resource as the watch shows objects, if that is another form than its own.
 base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
-                                     std::string_view type, json::Value value, base::WallTime now) {
+                                     std::string_view type, json::Value value, base::WallTime now,
+                                     const store::ObjectPtr& object = nullptr) {
   const api::catalog::ResourceInfo& resource = *session.resource;
   const MediaType media = session.accepted.type;
   const std::string_view version = session.accepted.form_version;
@@ -168,7 +169,8 @@ base::Result<std::string> ShownEvent(WatchSession& session, json::Arena& arena,
   session.columns_sent = true;
   const json::Value metadata =
       json::MakeObject(arena, {{"resourceVersion", value["metadata"]["resourceVersion"]}});
-  const json::Value row = session.rows->Row(arena, value, now);
+  const json::Value row =
+      session.rows->Row(arena, value, now, table::ObjectOfCells(arena, resource, object));
   return Event(media, type,
                table::Make(arena, version, metadata, columns, json::MakeArray(arena, {row})));
 }
@@ -226,7 +228,7 @@ base::Result<std::string> EventLine(WatchSession& session, std::string_view type
   }
   json::Arena arena;
   const json::Value value = TRY(engine::FromStore(arena, object, resource));
-  return Framed(session, TRY(ShownEvent(session, arena, type, value, now)));
+  return Framed(session, TRY(ShownEvent(session, arena, type, value, now, object)));
 }
 
 std::string BookmarkLine(WatchSession& session, std::int64_t revision, bool initial_events_end,

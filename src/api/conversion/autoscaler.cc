@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "api/conversion/conversion_functions.h"
 #include "api/quantity.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -191,9 +193,12 @@ Value StatusToV1(json::Arena& arena, std::string_view kind, Value status) {
   return out.Build();
 }
 
-// Of a resource, without the average value: Go writes "0" in v1 if there is none, but keeps none.
-Value UtilizationToV1(json::Arena& arena, std::string_view kind, Value status) {
-  return json::Without(arena, StatusToV1(arena, kind, status), "currentAverageValue");
+// Of resources without an average value if there is none, where Go writes "0" in v1.
+Value ExactStatusToV1(json::Arena& arena, std::string_view kind, Value status) {
+  const Value made = StatusToV1(arena, kind, status);
+  const bool of_resource = kind == "resource" || kind == "containerResource";
+  const bool has_average = !of_resource || !status["current"]["averageValue"].is_null();
+  return has_average ? made : json::Without(arena, made, "currentAverageValue");
 }
 
 using ConvertSource = Value (*)(json::Arena&, std::string_view, Value);
@@ -307,12 +312,37 @@ Value BehaviorFromGo(json::Arena& arena, Value behavior) {
   return out.Build();
 }
 
+// Amounts below the value as Go writes them.
+Value WithCanonicalAmounts(json::Arena& arena, Value value) {
+  static constexpr std::string_view kAmounts[] = {
+      "averageValue", "currentAverageValue", "currentValue", "targetAverageValue", "targetValue"};
+  if (value.is_array()) {
+    return json::EditElements(arena, value,
+                              [&](Value each) { return WithCanonicalAmounts(arena, each); });
+  }
+  if (!value.is_object()) return value;
+  std::vector<json::Member> members(value.members().begin(), value.members().end());
+  for (json::Member& member : members) {
+    const bool is_amount =
+        std::find(std::begin(kAmounts), std::end(kAmounts), member.name()) != std::end(kAmounts);
+    const std::string text = member.value.is_number() ? json::ToString(member.value)
+                                                      : std::string(member.value.AsString());
+    const auto amount = Quantity::Parse(text);
+    if (!is_amount) {
+      member.value = WithCanonicalAmounts(arena, member.value);
+    } else if (amount.ok()) {
+      member.value = json::String(arena, amount->ToString());
+    }
+  }
+  return json::MakeObject(arena, members);
+}
+
 // What the annotation says, or null.
 Value ReadAnnotation(json::Arena& arena, Value object, std::string_view name) {
   const Value* text = object["metadata"]["annotations"].Find(name);
   if (text == nullptr) return {};
   const auto parsed = json::Parse(arena, text->AsString());
-  return parsed.ok() ? *parsed : Value();
+  return parsed.ok() ? WithCanonicalAmounts(arena, *parsed) : Value();
 }
 
 void PutAnnotation(json::Arena& arena, Value& object, std::string_view name, Value value) {
@@ -365,40 +395,6 @@ Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value ot
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
-// Whether the annotation is none of those of the conversion, or has something that an object of v2 can
-// hold; what has not is lost.
-bool IsKept(json::Arena& arena, Value object, std::string_view name) {
-  if (std::find(std::begin(kOwnAnnotations), std::end(kOwnAnnotations), name) ==
-      std::end(kOwnAnnotations)) {
-    return true;
-  }
-  const Value value = ReadAnnotation(arena, object, name);
-  if (name == kBehavior) return !BehaviorFromGo(arena, value).is_null();
-  return value.is_array() && !value.empty();
-}
-
-base::Result<Value> ConditionsThroughStatus(json::Arena& arena, Value object) {
-  const Value annotations = object["metadata"]["annotations"];
-  for (const json::Member& member : annotations.members()) {
-    if (IsKept(arena, object, member.name())) continue;
-    object = json::RemovePath(arena, object, {"metadata", "annotations", member.name()});
-  }
-  if (!annotations.empty() && object["metadata"]["annotations"].empty()) {
-    object = json::RemovePath(arena, object, {"metadata", "annotations"});
-  }
-  const Value percentage = object["status"]["currentCPUUtilizationPercentage"];
-  if (!percentage.is_null() && !object["metadata"]["annotations"].Has(kCurrentMetrics)) {
-    PutAnnotation(arena, object, kCurrentMetrics,
-                  ConvertMetrics(arena, CpuStatus(arena, percentage), &UtilizationToV1));
-  }
-  const Value conditions = ReadAnnotation(arena, object, kConditions);
-  if (!conditions.is_array()) return object;
-  object = json::RemovePath(arena, object, {"metadata", "annotations", kConditions});
-  PutAnnotation(arena, object, kConditions, Conditions(arena, conditions));
-  if (!object["metadata"]["annotations"].empty()) return object;
-  return json::RemovePath(arena, object, {"metadata", "annotations"});
-}
-
 Value AutoscalerFromV1(json::Arena& arena, Value object) {
   const Value before = object;
   object = WithoutAutoscalerAnnotations(arena, object);
@@ -434,7 +430,9 @@ Value AutoscalerFromV1(json::Arena& arena, Value object) {
   return object;
 }
 
-Value AutoscalerToV1(json::Arena& arena, Value object) {
+namespace {
+
+Value InV1(json::Arena& arena, Value object, ConvertSource status_to_v1) {
   const Value spec = object["spec"];
   const Value status = object["status"];
   object = WithoutAutoscalerAnnotations(arena, object);
@@ -458,7 +456,7 @@ Value AutoscalerToV1(json::Arena& arena, Value object) {
   PutAnnotation(arena, object, kBehavior, BehaviorToGo(arena, spec["behavior"]));
   PutAnnotation(arena, object, kConditions, Conditions(arena, status["conditions"]));
   PutAnnotation(arena, object, kCurrentMetrics,
-                ConvertMetrics(arena, status["currentMetrics"], &StatusToV1));
+                ConvertMetrics(arena, status["currentMetrics"], status_to_v1));
   for (const std::string_view name : {"metrics", "behavior"}) {
     object = json::RemovePath(arena, object, {"spec", name});
   }
@@ -476,6 +474,19 @@ Value AutoscalerToV1(json::Arena& arena, Value object) {
     object = json::SetPath(arena, object, {"status", "currentReplicas"}, Value::Int(0));
   }
   return object;
+}
+
+}  // namespace
+
+Value AutoscalerToV1(json::Arena& arena, Value object) { return InV1(arena, object, &StatusToV1); }
+
+base::Result<Value> AutoscalerThroughInternal(json::Arena& arena, Value object) {
+  const bool has_metrics = !object["spec"]["targetCPUUtilizationPercentage"].is_null() ||
+                           !ReadAnnotation(arena, object, kMetrics).empty();
+  object = InV1(arena, AutoscalerFromV1(arena, object), &ExactStatusToV1);
+  // The default comes later.
+  if (has_metrics) return object;
+  return json::RemovePath(arena, object, {"spec", "targetCPUUtilizationPercentage"});
 }
 
 }  // namespace portcullis::api

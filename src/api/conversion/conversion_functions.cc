@@ -147,7 +147,7 @@ struct Entry {
 constexpr std::array<Entry, 31> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
-    {"conditionsThroughStatus", &ConditionsThroughStatus},
+    {"autoscalerThroughInternal", &AutoscalerThroughInternal},
     {"definitionFromV1beta1", &Sure<DefinitionFromV1beta1>},
     {"deviceRequestsFromV1beta1", &Sure<DeviceRequestsFromV1beta1>},
     {"deviceRequestsThroughV1", &Sure<DeviceRequestsThroughV1>},

@@ -18,8 +18,9 @@ ConversionFunction FindConversionFunction(std::string_view name);
 // autoscaling/v1 <-> v2 (conversion/autoscaler.cc).
 json::Value AutoscalerFromV1(json::Arena& arena, json::Value autoscaler);
 json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
-// In v1, with the annotations of its conditions and current metrics as they come back from the status.
-base::Result<json::Value> ConditionsThroughStatus(json::Arena& arena, json::Value autoscaler);
+// In v1, as it comes back from the internal type, which is that of v2; but what v1 adds stays out of it: a
+// metric of the CPU, and averages of zero.
+base::Result<json::Value> AutoscalerThroughInternal(json::Arena& arena, json::Value autoscaler);
 // Without the annotations in which v1 says what only v2 has fields for: v2 has no use for them.
 json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler);
 // In v1, with the annotations in which it says what only the status of v2 has fields for, of `other`;

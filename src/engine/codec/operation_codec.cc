@@ -10,6 +10,8 @@
 #include "api/conversion/custom_converter.h"
 #include "api/schema/order.h"
 #include "engine/codec/codec.h"
+#include "engine/write/write.h"
+#include "json/reader.h"
 
 namespace portcullis::engine {
 namespace {
@@ -27,6 +29,21 @@ void LeaveForValue(Operation& op, json::Value object, Waiting& waiting) {
   waiting.emplace(op.recorder);
 }
 
+// A status that a write leaves alone stays as it is stored, where the version of the request shows more:
+// autoscaling/v1 has averages of zero where autoscaling/v2 has none.
+json::Value KeepStatus(Operation& op, json::Value object) {
+  const bool keeps = op.resource->resource.group == "autoscaling" && op.subresource == nullptr &&
+                     (op.verb == Verb::kUpdate || op.verb == Verb::kPatch);
+  if (!keeps) return object;
+  const store::ObjectPtr stored = op.world.store->Get(KeyOf(op, op.name));
+  if (stored == nullptr) return object;
+  op.arena.Retain(stored);
+  const auto before = json::Parse(op.arena, stored->bytes(), {.borrow_text = true});
+  return before.ok() && before->Has("status")
+             ? json::With(op.arena, object, "status", (*before)["status"])
+             : object;
+}
+
 }  // namespace
 
 base::Result<store::Encoded> EncodeForStore(Operation& op, json::Value object) {
@@ -34,7 +51,7 @@ base::Result<store::Encoded> EncodeForStore(Operation& op, json::Value object) {
   LeaveForValue(op, object, waiting);
   if (op.resource->definition == nullptr && op.resource->kind != op.resource->storage_kind) {
     // Members of the other version come in their order there.
-    object = TRY(api::Convert(op.arena, object, op.resource->storage_kind));
+    object = KeepStatus(op, TRY(api::Convert(op.arena, object, op.resource->storage_kind)));
     if (const auto* schema = op.catalog->FindSchema(op.resource->storage_kind)) {
       object = api::schema::InGoOrder(op.arena, *schema, object);
     }

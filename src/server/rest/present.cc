@@ -35,11 +35,13 @@ json::Value ListMetadata(json::Arena& arena, const ListMeta& meta) {
   return metadata.Build();
 }
 
-base::Result<json::Value> TableOf(Call& call, json::Value object, json::Value metadata) {
+base::Result<json::Value> TableOf(Call& call, json::Value object, json::Value metadata,
+                                  const store::ObjectPtr& stored) {
   const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
   json::ArrayBuilder rows(call.arena);
   const table::RowPrinter printer(*call.resource, include, call.accepted.form_version);
-  rows.Add(printer.Row(call.arena, object, call.env.clock->Now()));
+  rows.Add(printer.Row(call.arena, object, call.env.clock->Now(),
+                       table::ObjectOfCells(call.arena, *call.resource, stored)));
   return table::Make(call.arena, call.accepted.form_version, metadata,
                      table::ColumnDefinitions(call.arena, *call.resource), rows.Build());
 }
@@ -109,7 +111,8 @@ json::Value PartialMetadata(json::Arena& arena, const api::catalog::ResourceInfo
               {"metadata", metadata}});
 }
 
-base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object) {
+base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object,
+                                 const store::ObjectPtr& stored) {
   switch (call.accepted.form) {
     case Form::kTable: {
       ListMeta meta;
@@ -118,7 +121,7 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
         return ValueReply(call, http_status, TRY(ScaleTable(call, object, meta)));
       }
       return ValueReply(call, http_status,
-                        TRY(TableOf(call, object, ListMetadata(call.arena, meta))));
+                        TRY(TableOf(call, object, ListMetadata(call.arena, meta), stored)));
     }
     case Form::kPartialObject:
       return ValueReply(
@@ -172,12 +175,13 @@ base::Result<Reply> ObjectReply(Call& call, int http_status, const store::Object
     return JsonTextReply(call, http_status, std::move(text));
   }
   const json::Value value = TRY(FromStore(call, object));
-  return PresentValue(call, http_status, value);
+  return PresentValue(call, http_status, value, object);
 }
 
 namespace {
 
-using Make = std::function<json::Value(json::Arena& arena, json::Value object)>;
+using Make = std::function<json::Value(json::Arena& arena, json::Value object,
+                                       const store::ObjectPtr& stored)>;
 
 base::Result<Reply> ProtobufReply(Call& call, json::Value frame,
                                   std::vector<store::ObjectPtr> objects, ListProtobuf::Item item) {
@@ -196,7 +200,7 @@ base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::
                              std::string& scratch) -> base::Result<std::string_view> {
       json::Arena arena;
       const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
-      TRY(engine::WriteProtobufMessage(make(arena, value), scratch));
+      TRY(engine::WriteProtobufMessage(make(arena, value, object), scratch));
       return std::string_view(scratch);
     };
     return ProtobufReply(call, frame, std::move(objects), message);
@@ -204,7 +208,7 @@ base::Result<Reply> MadeReply(Call& call, json::Value frame, std::vector<store::
   const auto item = [&call, make = std::move(make)](
                         json::Arena& arena, const store::ObjectPtr& object, std::string& out) {
     const json::Value value = TRY(engine::FromStore(arena, object, *call.resource));
-    json::Write(make(arena, value), out);
+    json::Write(make(arena, value, object), out);
     return base::OkStatus();
   };
   return SourceReply(call,
@@ -280,8 +284,11 @@ base::Result<Reply> TableReply(Call& call, std::vector<store::ObjectPtr> objects
   return MadeReply(call,
                    table::Make(call.arena, call.accepted.form_version, metadata,
                                table::ColumnDefinitions(call.arena, *call.resource), rows),
-                   std::move(objects), [printer, now](json::Arena& arena, json::Value object) {
-                     return printer->Row(arena, object, now);
+                   std::move(objects),
+                   [printer, now, &resource = *call.resource](
+                       json::Arena& arena, json::Value object, const store::ObjectPtr& stored) {
+                     return printer->Row(arena, object, now,
+                                         table::ObjectOfCells(arena, resource, stored));
                    });
 }
 
@@ -304,8 +311,8 @@ base::Result<Reply> FormReply(Call& call, std::vector<store::ObjectPtr> objects,
            {"metadata", ListMetadata(call.arena, meta)},
            {"items", items}}),
       std::move(objects),
-      [&resource = *call.resource, version = call.accepted.form_version](json::Arena& arena,
-                                                                         json::Value object) {
+      [&resource = *call.resource, version = call.accepted.form_version](
+          json::Arena& arena, json::Value object, const store::ObjectPtr&) {
         return PartialMetadata(arena, resource, object, version);
       });
 }

@@ -18,7 +18,9 @@ namespace portcullis::server::rest {
 
 // One object of the call's resource.
 base::Result<Reply> ObjectReply(Call& call, int http_status, const store::ObjectPtr& object);
-base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object);
+// `stored`: what the object was read from, if anything.
+base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object,
+                                 const store::ObjectPtr& stored = nullptr);
 // What became of an operation, in the form asked for.
 base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome);
 

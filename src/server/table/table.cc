@@ -9,6 +9,7 @@
 #include "api/field_error.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "server/rest/present.h"
 #include "server/table/cells.h"
@@ -142,10 +143,21 @@ RowPrinter::RowPrinter(const api::catalog::ResourceInfo& resource, IncludeObject
   }
 }
 
-json::Value RowPrinter::Row(json::Arena& arena, json::Value object, base::WallTime now) const {
+json::Value ObjectOfCells(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                          const store::ObjectPtr& object) {
+  const bool differs = resource.resource.group == "autoscaling" && !resource.custom &&
+                       resource.kind != resource.storage_kind;
+  if (!differs || object == nullptr) return {};
+  arena.Retain(object);
+  const auto stored = json::Parse(arena, object->bytes(), {.borrow_text = true});
+  return stored.ok() ? *stored : json::Value();
+}
+
+json::Value RowPrinter::Row(json::Arena& arena, json::Value object, base::WallTime now,
+                            json::Value stored) const {
   CellWriter writer{arena, now, {}, {}};
   if (printer_ != nullptr) {
-    printer_(writer, object);
+    printer_(writer, stored.is_null() ? object : stored);
   } else {
     PrintGeneric(writer, object);
   }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "json/value.h"
+#include "store/object.h"
 
 namespace portcullis::server::table {
 
@@ -33,6 +34,11 @@ std::int64_t Precedence(json::Value flow_schema);
 // Whether the status subresource of a built-in resource is shown as a table, too.
 bool ShowsStatus(const api::catalog::ResourceInfo& resource);
 
+// What the cells show instead of the object in the resource's version, which does not have all of it:
+// autoscalers in autoscaling/v1 as they are stored. Null for other resources.
+json::Value ObjectOfCells(json::Arena& arena, const api::catalog::ResourceInfo& resource,
+                          const store::ObjectPtr& object);
+
 struct CellWriter;
 using Printer = void (*)(CellWriter& writer, json::Value object);
 
@@ -44,8 +50,10 @@ class RowPrinter {
   RowPrinter(const api::catalog::ResourceInfo& resource, IncludeObject include,
              std::string_view version);
 
-  // {"cells": […], "conditions": […], "object": …} of one object in the resource's version.
-  json::Value Row(json::Arena& arena, json::Value object, base::WallTime now) const;
+  // {"cells": […], "conditions": […], "object": …} of one object in the resource's version. `stored`: that
+  // of ObjectOfCells().
+  json::Value Row(json::Arena& arena, json::Value object, base::WallTime now,
+                  json::Value stored = {}) const;
 
  private:
   void PrintGeneric(CellWriter& writer, json::Value object) const;

@@ -138,6 +138,32 @@ TEST(Table, AnAutoscalerShowsNoAnnotationsThatStandForFields) {
             R"({"example.com/kept":"x"})");
 }
 
+TEST(Table, AnAutoscalerInV1ShowsTheMetricsThatAreStored) {
+  json::Arena arena;
+  const json::Value shown = *json::Parse(arena, R"({"kind":"HorizontalPodAutoscaler",
+      "apiVersion":"autoscaling/v1","metadata":{"name":"h"},
+      "spec":{"scaleTargetRef":{"kind":"Deployment","name":"d"},"maxReplicas":3,
+        "targetCPUUtilizationPercentage":80}})");
+  const auto stored = store::Object::Make(
+      std::make_shared<const store::CollectionName>(), "n", "h", 1,
+      R"({"metadata":{"resourceVersion":")",
+      R"("},"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d"},"maxReplicas":3,"metrics":[)"
+      R"({"type":"Resource","resource":{"name":"cpu","target":{"averageUtilization":80}}},)"
+      R"({"type":"Pods","pods":{"target":{"averageValue":"1"}}}]}})");
+  api::catalog::ResourceInfo info;
+  info.resource = {"autoscaling", "v1", "horizontalpodautoscalers"};
+  info.kind = {"autoscaling", "v1", "HorizontalPodAutoscaler"};
+  info.storage_kind = {"autoscaling", "v2", "HorizontalPodAutoscaler"};
+
+  const json::Value row =
+      RowPrinter(info, IncludeObject::kNone, "v1")
+          .Row(arena, shown, base::WallTime(), ObjectOfCells(arena, info, stored));
+
+  EXPECT_EQ(row["cells"][std::size_t{2}].AsString(), "cpu: <unknown>/80%, <unknown>/1");
+  info.kind = info.storage_kind;
+  EXPECT_TRUE(ObjectOfCells(arena, info, stored).is_null());
+}
+
 std::string Cells(std::string_view group, std::string_view resource, std::string_view object) {
   json::Arena arena;
   const auto parsed = json::Parse(arena, object);
