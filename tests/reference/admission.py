@@ -111,11 +111,20 @@ def reply(hook, body):
     if text is None:
         version, kind = answer.pop("apiVersion", review.get("apiVersion")), answer.pop("kind", "AdmissionReview")
         response = {"uid": review.get("request", {}).get("uid"), **answer}
+        if "desiredAPIVersion" in review.get("request", {}):
+            response = converted(review["request"])
         if "patch" in response:
             response["patch"] = base64.b64encode(json.dumps(response["patch"]).encode()).decode()
             response.setdefault("patchType", "JSONPatch")
+        kind = review.get("kind") if "convertedObjects" in response else kind
         text = json.dumps({"kind": kind, "apiVersion": version, "response": {name: value for name, value in response.items() if value is not None}})
     return status, headers, text.encode()
+
+
+def converted(request):
+    """The response of a ConversionReview: all versions have the same fields."""
+    things = [{**thing, "apiVersion": request["desiredAPIVersion"]} for thing in request["objects"]]
+    return {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": things}
 
 
 def comparable_event(event):

@@ -33,12 +33,19 @@ def make_credentials(folder):
     (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1")
     openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", 30, "-out", "server.crt",
             "-extfile", "names")
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "client.key", "-out", "client.csr", "-subj", "/CN=client")
+    openssl("x509", "-req", "-in", "client.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", 30, "-out", "client.crt")
     openssl("genrsa", "-out", "sa.key", 2048)
     openssl("rsa", "-in", "sa.key", "-pubout", "-out", "sa.pub")
     (folder / "tokens.csv").write_text(f'{TOKEN},reference,reference-uid,"system:masters"\n')
     return [f"--client-ca-file={folder}/ca.crt", f"--tls-cert-file={folder}/server.crt", f"--tls-private-key-file={folder}/server.key",
             f"--service-account-key-file={folder}/sa.pub", f"--service-account-signing-key-file={folder}/sa.key",
             f"--token-auth-file={folder}/tokens.csv"]
+
+
+def client_certificate(folder):
+    """The files of the certificate and of the key of the user "client"."""
+    return str(folder / "client.crt"), str(folder / "client.key")
 
 
 def start(command, log, stack):
@@ -79,6 +86,7 @@ def started(arguments):
         reference, ours = arguments.reference, arguments.ours
         if not reference or not ours:
             flags += make_credentials(folder)
+            arguments.certificate = client_certificate(folder)
         if arguments.admission and not reference and not ours:
             (folder / "audit.json").write_text(AUDIT_POLICY)
             flags.append(f"--audit-policy-file={folder}/audit.json")
