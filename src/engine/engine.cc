@@ -24,6 +24,7 @@
 #include "engine/service_ranges.h"
 #include "engine/write/cluster_writer.h"
 #include "kube_cel/compiler.h"
+#include "metrics/cel_metrics.h"
 #include "metrics/metrics.h"
 #include "plugins/registry.h"
 #include "registry/services/service_network.h"
@@ -186,7 +187,9 @@ class EngineParts final : public Engine {
   void BuildExpressions() {
     compiler_.emplace(release_->minor());
     conditions_ = admission::match::MakeCelConditions(*compiler_, world_.authorizer);
-    expressions_ = admission::match::MakeCelExpressionChecker(*compiler_);
+    if (options_.metrics != nullptr) cel_metrics_.emplace(*options_.metrics, *world_.clock);
+    expressions_ = admission::match::MakeCelExpressionChecker(
+        *compiler_, cel_metrics_ ? &*cel_metrics_ : nullptr);
     world_.expressions = expressions_.get();
   }
 
@@ -269,6 +272,7 @@ class EngineParts final : public Engine {
   std::unique_ptr<registry::ServiceNetwork> services_;
   std::optional<ServiceRanges> service_ranges_;
   std::optional<kube_cel::Compiler> compiler_;
+  std::optional<const metrics::CelMetrics> cel_metrics_;
   std::unique_ptr<admission::match::ConditionEvaluator> conditions_;
   std::unique_ptr<registry::ExpressionChecker> expressions_;
   std::vector<const admission::PluginInfo*> chosen_;

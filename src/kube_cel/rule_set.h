@@ -3,6 +3,7 @@
 // All rules of one schema, compiled. Immutable.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,8 +48,11 @@ class RuleSet {
   explicit RuleSet(json::Value props, bool is_resource = true);
   const RuleNode& root() const { return root_; }
   json::Value props() const { return props_; }
+  // True when it is asked for the first time: it has just been compiled.
+  bool IsNew() const { return !was_asked_.exchange(true, std::memory_order_relaxed); }
 
  private:
+  mutable std::atomic<bool> was_asked_{false};
   json::Arena arena_;
   json::Value props_;
   RuleNode root_;

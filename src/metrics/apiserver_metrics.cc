@@ -81,12 +81,12 @@ AdmissionMetrics::AdmissionMetrics(Registry& registry)
       webhook_fail_open(registry.AddCounter({"apiserver_admission_webhook_fail_open_count",
                                              "Admission webhook fail open count, identified by "
                                              "name and broken out for each admission "
-                                             "type (validating or mutating)."},
+                                             "type (validating or admit)."},
                                             {"name", "type"})),
       webhook_requests(registry.AddCounter(
           {"apiserver_admission_webhook_request_total",
            "Admission webhook request total, identified by name and broken out for each admission "
-           "type (validating or mutating) and operation. Additional labels specify whether the "
+           "type (validating or admit) and operation. Additional labels specify whether the "
            "request was rejected or not and an HTTP status code. Codes greater than 600 are "
            "truncated to 600, to keep the metrics cardinality bounded."},
           {"name", "type", "operation", "code", "rejected"})),
@@ -168,7 +168,8 @@ RequestMetrics::RequestMetrics(Registry& registry)
            "queue wait times) in seconds for each verb, group, version, resource, subresource, "
            "scope "
            "and component."},
-          Where({"verb"}, {"component"}), RequestBounds())),
+          Where({"verb"}, {"component"}),
+          Bounds(RequestBounds().begin() + 2, RequestBounds().end()))),
       response_sizes(registry.AddHistogram(
           {"apiserver_response_sizes",
            "Response size distribution in bytes for each group, version, verb, resource, "
@@ -198,8 +199,6 @@ RequestMetrics::RequestMetrics(Registry& registry)
           {"apiserver_audit_requests_rejected_total",
            "Counter of apiserver requests rejected due to an error in audit logging backend."},
           {})),
-      authentication_attempts(registry.AddCounter(
-          {"authentication_attempts", "Counter of authenticated attempts."}, {"result"})),
       authenticated_users(
           registry.AddCounter({"authenticated_user_requests",
                                "Counter of authenticated requests broken out by username."},
@@ -209,27 +208,42 @@ RequestMetrics::RequestMetrics(Registry& registry)
                                                    "authorizer split by authorizer type, name, "
                                                    "and decision."},
                                                   {"type", "name", "decision"})),
-      authorization_attempts(registry.AddCounter(
-          {"authorization_attempts_total",
-           "Counter of authorization attempts broken down by result. It can be either 'allowed', "
-           "'denied', 'no-opinion' or 'error'."},
-          {"result"})),
       storage_objects(registry.AddGauge(
           {"apiserver_storage_objects",
-           "(Deprecated since 1.34.0) [DEPRECATED, consider using apiserver_resource_objects "
+           "[DEPRECATED, consider using apiserver_resource_objects "
            "instead] Number of stored objects at the time of last check split by kind. In case of "
            "a fetching error, the value will be -1.",
-           Stability::kStable},
+           Stability::kStable, "1.34.0"},
           {"resource"})),
       resource_objects(registry.AddGauge(
           {"apiserver_resource_objects",
            "Number of stored objects at the time of last check split by kind. In case of a "
            "fetching error, the value will be -1."},
           {"group", "resource"})),
-      authentication_successes(authentication_attempts.With({"success"})),
+      cache_lists(registry.AddCounter(
+          {"apiserver_cache_list_total", "Number of LIST requests served from watch cache"},
+          {"group", "resource", "index"})),
+      cache_fetched(registry.AddCounter(
+          {"apiserver_cache_list_fetched_objects_total",
+           "Number of objects read from watch cache in the course of serving a LIST request"},
+          {"group", "resource", "index"})),
+      cache_returned(
+          registry.AddCounter({"apiserver_cache_list_returned_objects_total",
+                               "Number of objects returned for a LIST request from watch cache"},
+                              {"group", "resource"})),
+      unavailable_api_services(registry.AddGauge(
+          {"aggregator_unavailable_apiservice",
+           "Gauge of APIServices which are marked as unavailable broken down by APIService name."},
+          {"name"})),
+      discovery_aggregations(
+          registry
+              .AddCounter({"aggregator_discovery_aggregation_count_total",
+                           "Counter of number of times discovery was aggregated"},
+                          {})
+              .With({})),
       requests_of_other_users(authenticated_users.With({"other"})),
-      allowed_authorizations(authorization_attempts.With({"allowed"})),
       series(std::make_unique<RequestSeriesIndex>(
-          RequestFamilies{requests, duration, slo_duration, response_sizes, request_body_sizes})) {}
+          RequestFamilies{requests, duration, slo_duration, response_sizes, request_body_sizes,
+                          cache_lists, cache_fetched, cache_returned})) {}
 
 }  // namespace portcullis::metrics

@@ -58,16 +58,17 @@ struct RequestMetrics {
       terminations;  // verb, group, version, resource, subresource, scope, component, code
   Family<Counter>& audit_events;             // no labels
   Family<Counter>& audit_requests_rejected;  // no labels
-  Family<Counter>& authentication_attempts;  // result: success, failure, error
   Family<Counter>& authenticated_users;      // username
   Family<Counter>& authorization_decisions;  // type, name, decision
-  Family<Counter>& authorization_attempts;   // result: allowed, denied, no-opinion, error
   Family<Gauge>& storage_objects;            // resource, e.g. deployments.apps
   Family<Gauge>& resource_objects;           // group, resource
+  Family<Counter>& cache_lists;              // group, resource, index
+  Family<Counter>& cache_fetched;            // group, resource, index
+  Family<Counter>& cache_returned;           // group, resource
+  Family<Gauge>& unavailable_api_services;   // name
+  Counter& discovery_aggregations;
   // What nearly every request adds to, looked up once.
-  Counter& authentication_successes;
   Counter& requests_of_other_users;
-  Counter& allowed_authorizations;
   // The series that a request adds to, by its labels.
   std::unique_ptr<RequestSeriesIndex> series;
 };

@@ -51,6 +51,9 @@ void Exposition::Head(const Description& description, std::string_view type) {
   has_samples_ = false;
   out_.append("# HELP ").append(description.name).push_back(' ');
   out_.append(StabilityText(description.stability));
+  if (!description.deprecated.empty()) {
+    out_.append("(Deprecated since ").append(description.deprecated).append(") ");
+  }
   AppendEscaped(out_, description.help, false);
   out_.append("\n# TYPE ").append(description.name).append(" ").append(type).push_back('\n');
 }

@@ -21,6 +21,12 @@ constexpr double kQuantiles[] = {0.5, 0.9, 0.99};
 
 }  // namespace
 
+void Counter::RaiseTo(std::uint64_t value) {
+  std::uint64_t seen = value_.load(std::memory_order_relaxed);
+  while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
 void Gauge::Add(double by) { AddTo(value_, by); }
 
 Histogram::Histogram(std::span<const double> bounds)
@@ -86,12 +92,16 @@ struct Asked {
   std::function<double()> value;
 };
 
+// The number of metrics in the registry, by stability and the release since which they are deprecated.
+struct Registered {};
+
 }  // namespace
 
 struct Registry::Entry {
   Description description;
   std::variant<std::unique_ptr<Family<Counter>>, std::unique_ptr<Family<Gauge>>,
-               std::unique_ptr<Family<Histogram>>, std::unique_ptr<Family<Summary>>, Asked>
+               std::unique_ptr<Family<Histogram>>, std::unique_ptr<Family<Summary>>, Asked,
+               Registered>
       content;
 };
 
@@ -162,13 +172,37 @@ void Registry::AddCounterFunction(Description description, std::function<double(
   AddFunction(std::move(description), "counter", std::move(value));
 }
 
+void Registry::AddCountsOfMetrics() {
+  AddCounter({"disabled_metrics_total", "The count of disabled metrics.", Stability::kBeta}, {});
+  AddCounter({"hidden_metrics_total", "The count of hidden metrics.", Stability::kBeta}, {});
+  Description description{
+      "registered_metrics_total",
+      "The count of registered metrics broken by stability level and deprecation version.",
+      Stability::kBeta};
+  const base::MutexLock lock(mutex_);
+  auto& entry = entries_[description.name];
+  entry = std::make_unique<Entry>(Entry{std::move(description), Registered{}});
+}
+
 namespace {
+
+using Counts = std::map<std::pair<Stability, std::string>, std::size_t>;
 
 // Writes the samples of one family, whatever its kind.
 class SampleWriter {
  public:
-  SampleWriter(Exposition& out, const Description& description)
-      : out_(out), description_(description) {}
+  SampleWriter(Exposition& out, const Description& description, const Counts& counts)
+      : out_(out), description_(description), counts_(counts) {}
+
+  void operator()(const Registered&) const {
+    out_.Head(description_, "counter");
+    for (const auto& [key, count] : counts_) {
+      constexpr const char* kLevels[] = {"ALPHA", "BETA", "STABLE", ""};
+      out_.Sample(description_.name, {"deprecated_version", "stability_level"},
+                  {key.second, kLevels[static_cast<std::size_t>(key.first)]},
+                  static_cast<double>(count));
+    }
+  }
 
   void operator()(const std::unique_ptr<Family<Counter>>& family) const {
     out_.Head(description_, "counter");
@@ -221,6 +255,7 @@ class SampleWriter {
 
   Exposition& out_;
   const Description& description_;
+  const Counts& counts_;
 };
 
 }  // namespace
@@ -228,9 +263,15 @@ class SampleWriter {
 std::string Registry::Expose() const {
   Exposition out;
   base::MutexLock lock(mutex_);
+  Counts counts;
+  for (const auto& [name, entry] : entries_) {
+    const Description& description = entry->description;
+    if (description.stability == Stability::kNone) continue;
+    ++counts[{description.stability, description.deprecated}];
+  }
   for (const auto& [name, entry] : entries_) {
     const std::size_t before = out.size();
-    std::visit(SampleWriter(out, entry->description), entry->content);
+    std::visit(SampleWriter(out, entry->description, counts), entry->content);
     // A family without samples does not appear at all.
     if (!out.has_samples()) out.Truncate(before);
   }

@@ -40,11 +40,14 @@ struct Description {
   std::string name;
   std::string help;
   Stability stability = Stability::kAlpha;
+  std::string deprecated{};  // the release since which it is, "1.34.0"; mostly empty
 };
 
 class Counter {
  public:
   void Increment(std::uint64_t by = 1) { value_.fetch_add(by, std::memory_order_relaxed); }
+  // For what is counted elsewhere: never goes back.
+  void RaiseTo(std::uint64_t value);
   std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -147,6 +150,10 @@ class Registry {
   // registry.
   void AddGaugeFunction(Description description, std::function<double()> value);
   void AddCounterFunction(Description description, std::function<double()> value);
+
+  // What kube-apiserver tells of its own registry: how many metrics there are, and that none of them
+  // is hidden or disabled.
+  void AddCountsOfMetrics();
 
   // The page: families in order of name, HELP and TYPE lines, labels sorted by name, numbers as Go
   // prints them. Content type: kContentType.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "metrics/access_metrics.h"
 #include "metrics/apiserver_metrics.h"
 #include "metrics/exposition.h"
 #include "metrics/process_metrics.h"
@@ -80,15 +81,71 @@ TEST(Registry, SummariesShowQuantiles) {
 TEST(RequestSeries, AreThoseOfTheFamilies) {
   Registry registry;
   const RequestMetrics metrics(registry);
-  const RequestLabels labels{"POST", "", "", "v1", "pods", "", "namespace", "201"};
+  const RequestLabels labels{"POST", "", "", "v1", "pods", "", "resource", "apiserver", "201"};
 
   metrics.series->Of(labels).requests->Increment();
   metrics.series->Of(labels).requests->Increment();
 
   EXPECT_EQ(
-      metrics.requests.With({"POST", "", "", "v1", "pods", "", "namespace", "apiserver", "201"})
+      metrics.requests.With({"POST", "", "", "v1", "pods", "", "resource", "apiserver", "201"})
           .value(),
       2U);
+}
+
+TEST(RequestSeries, OfDryRunsAreNotOfTheServiceLevel) {
+  Registry registry;
+  const RequestMetrics metrics(registry);
+  const auto series = [&](std::string_view verb, std::string_view dry_run, std::string_view scope) {
+    return metrics.series->Of({verb, dry_run, "", "v1", "pods", "", scope, "apiserver", "200"});
+  };
+
+  EXPECT_EQ(series("POST", "All", "resource").slo_duration, nullptr);
+  EXPECT_NE(series("POST", "", "resource").slo_duration, nullptr);
+  EXPECT_EQ(series("DELETE", "", "namespace").body_sizes,
+            &metrics.request_body_sizes.With({"", "pods", "delete_collection"}));
+  EXPECT_EQ(series("LIST", "", "cluster").lists, &metrics.cache_lists.With({"", "pods", ""}));
+  EXPECT_EQ(series("GET", "", "resource").lists, nullptr);
+}
+
+TEST(Slots, AppearWhenTheyAreUsed) {
+  Registry registry;
+  const AccessMetrics metrics(registry);
+  const auto has = [&](std::string_view line) {
+    return registry.Expose().find(line) != std::string::npos;
+  };
+  EXPECT_FALSE(has("authentication_attempts"));
+
+  metrics.authentications[static_cast<std::size_t>(Authenticated::kFailure)].Increment();
+  metrics.Took(Filter::kAudit, 0.002);
+
+  EXPECT_TRUE(has("authentication_attempts{result=\"failure\"} 1\n"));
+  EXPECT_FALSE(has("result=\"success\""));
+  EXPECT_TRUE(has("apiserver_request_filter_duration_seconds_count{filter=\"audit\"} 1\n"));
+}
+
+TEST(Registry, CountsItsMetricsByStability) {
+  Registry registry;
+  registry.AddCounter({"a_total", "A.", Stability::kStable, "1.34.0"}, {});
+  registry.AddCounter({"b_total", "B."}, {"x"});
+  registry.AddGaugeFunction({"process_c", "C.", Stability::kNone}, [] { return 1.0; });
+  registry.AddCountsOfMetrics();
+
+  const std::string page = registry.Expose();
+  for (const std::string_view line :
+       {"# HELP a_total [STABLE] (Deprecated since 1.34.0) A.\n", "hidden_metrics_total 0\n",
+        "disabled_metrics_total 0\n",
+        "registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} 1\n",
+        "registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 3\n",
+        "registered_metrics_total{deprecated_version=\"1.34.0\",stability_level=\"STABLE\"} 1\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
+}
+
+TEST(Counter, NeverGoesBack) {
+  Counter counter;
+  counter.RaiseTo(5);
+  counter.RaiseTo(3);
+  EXPECT_EQ(counter.value(), 5U);
 }
 
 TEST(Registry, LeavesOutFamiliesNobodyHasUsed) {

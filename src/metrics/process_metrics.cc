@@ -63,6 +63,25 @@ double Pages(std::size_t index) {
   return NumberIn("/proc/self/statm", "", index) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+// The number of the second line of "IpExt:" that stands where the first one has the name.
+double NetworkOctets(std::string_view name) {
+  const auto text = base::ReadFile("/proc/self/net/netstat");
+  if (!text.ok()) return 0;
+  std::vector<std::string_view> names;
+  for (const std::string_view line : base::Split(*text, '\n')) {
+    if (!line.starts_with("IpExt:")) continue;
+    const auto words = base::Split(line, ' ');
+    if (names.empty()) {
+      names.assign(words.begin(), words.end());
+      continue;
+    }
+    for (std::size_t i = 0; i < names.size() && i < words.size(); ++i) {
+      if (names[i] == name) return static_cast<double>(base::ParseInt(words[i]).value_or(0));
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 // The 22nd field of /proc/self/stat, the 20th behind the name: in ticks since the system started.
@@ -87,6 +106,14 @@ void AddProcessMetrics(Registry& registry) {
       {"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
        Stability::kNone},
       CpuSeconds);
+  registry.AddCounterFunction(
+      {"process_network_receive_bytes_total",
+       "Number of bytes received by the process over the network.", Stability::kNone},
+      [] { return NetworkOctets("InOctets"); });
+  registry.AddCounterFunction(
+      {"process_network_transmit_bytes_total",
+       "Number of bytes sent by the process over the network.", Stability::kNone},
+      [] { return NetworkOctets("OutOctets"); });
   gauge("process_max_fds", "Maximum number of open file descriptors.",
         [] { return Limit(RLIMIT_NOFILE); });
   gauge("process_open_fds", "Number of open file descriptors.", OpenFiles);

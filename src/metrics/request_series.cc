@@ -7,7 +7,6 @@
 namespace portcullis::metrics {
 namespace {
 
-constexpr std::string_view kComponent = "apiserver";
 constexpr char kSeparator = '\0';  // of what comes from a request, only a path could have it
 
 std::string KeyOf(const RequestLabels& labels) {
@@ -15,7 +14,7 @@ std::string KeyOf(const RequestLabels& labels) {
   key.reserve(128);
   for (const std::string_view label :
        {labels.verb, labels.dry_run, labels.group, labels.version, labels.resource,
-        labels.subresource, labels.scope, labels.code}) {
+        labels.subresource, labels.scope, labels.component, labels.code}) {
     key += label;
     key += kSeparator;
   }
@@ -24,9 +23,11 @@ std::string KeyOf(const RequestLabels& labels) {
 
 // What the verb is called where the sizes of bodies are counted; "" if it has none.
 std::string_view BodyVerb(std::string_view verb) {
-  constexpr std::pair<std::string_view, std::string_view> kVerbs[] = {
-      {"POST", "create"}, {"PUT", "update"},    {"PATCH", "patch"},
-      {"APPLY", "patch"}, {"DELETE", "delete"}, {"DELETECOLLECTION", "delete_collection"}};
+  constexpr std::pair<std::string_view, std::string_view> kVerbs[] = {{"POST", "create"},
+                                                                      {"PUT", "update"},
+                                                                      {"PATCH", "patch"},
+                                                                      {"APPLY", "patch"},
+                                                                      {"DELETE", "delete"}};
   for (const auto& [name, of_body] : kVerbs) {
     if (name == verb) return of_body;
   }
@@ -47,19 +48,29 @@ RequestSeries RequestSeriesIndex::Of(const RequestLabels& labels) {
 }
 
 RequestSeries RequestSeriesIndex::Make(const RequestLabels& labels) const {
-  const auto& [verb, dry_run, group, version, resource, subresource, scope, code] = labels;
+  const auto& [verb, dry_run, group, version, resource, subresource, scope, component, code] =
+      labels;
   RequestSeries series;
   series.requests = &families_.requests.With(
-      {verb, dry_run, group, version, resource, subresource, scope, kComponent, code});
+      {verb, dry_run, group, version, resource, subresource, scope, component, code});
   series.duration = &families_.duration.With(
-      {verb, dry_run, group, version, resource, subresource, scope, kComponent});
-  series.slo_duration = &families_.slo_duration.With(
-      {verb, group, version, resource, subresource, scope, kComponent});
-  if (verb == "GET" || verb == "LIST") {
-    series.response_sizes = &families_.response_sizes.With(
-        {verb, group, version, resource, subresource, scope, kComponent});
+      {verb, dry_run, group, version, resource, subresource, scope, component});
+  if (dry_run.empty()) {
+    series.slo_duration = &families_.slo_duration.With(
+        {verb, group, version, resource, subresource, scope, component});
   }
-  if (const std::string_view body = BodyVerb(verb); !body.empty() && !resource.empty()) {
+  if (verb == "GET" || verb == "LIST" || verb == "WATCH") {
+    series.response_sizes = &families_.response_sizes.With(
+        {verb, group, version, resource, subresource, scope, component});
+  }
+  if (verb == "LIST" && code == "200") {
+    series.lists = &families_.lists.With({group, resource, ""});
+    series.fetched = &families_.fetched.With({group, resource, ""});
+    series.returned = &families_.returned.With({group, resource});
+  }
+  std::string_view body = BodyVerb(verb);
+  if (body == "delete" && scope != "resource") body = "delete_collection";
+  if (!body.empty() && !resource.empty()) {
     series.body_sizes = &families_.body_sizes.With({group, resource, body});
   }
   return series;

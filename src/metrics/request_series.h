@@ -22,15 +22,20 @@ struct RequestLabels {
   std::string_view resource;
   std::string_view subresource;
   std::string_view scope;
+  std::string_view component;
   std::string_view code;
 };
 
 struct RequestSeries {
   Counter* requests = nullptr;
   Histogram* duration = nullptr;
-  Histogram* slo_duration = nullptr;
-  Histogram* response_sizes = nullptr;  // of GET and LIST; else null
+  Histogram* slo_duration = nullptr;    // null: of a dry run
+  Histogram* response_sizes = nullptr;  // of GET, LIST and WATCH; else null
   Histogram* body_sizes = nullptr;      // of verbs with a body; else null
+  // Of lists that succeed; else null.
+  Counter* lists = nullptr;
+  Counter* fetched = nullptr;
+  Counter* returned = nullptr;
 };
 
 // The families that the series are of.
@@ -40,6 +45,9 @@ struct RequestFamilies {
   Family<Histogram>& slo_duration;
   Family<Histogram>& response_sizes;
   Family<Histogram>& body_sizes;
+  Family<Counter>& lists;
+  Family<Counter>& fetched;
+  Family<Counter>& returned;
 };
 
 class RequestSeriesIndex {

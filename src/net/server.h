@@ -39,6 +39,7 @@ struct ClientCertificate {
   std::vector<std::string> uids;   // see CertificateInfo::uids
   std::string sha256;              // of the leaf's DER, lower-case hex
   std::string serial;              // decimal
+  std::int64_t not_after = 0;      // of the leaf, in seconds since 1970
   std::vector<std::string> chain;  // DER, leaf first
   // "" if it chains up to the client CA for client authentication, else Go's text: "x509:
   // certificate signed by unknown authority". Nothing else in here is to be believed then.

@@ -301,6 +301,8 @@ std::shared_ptr<const ClientCertificate> ServerTlsContext::PeerOf(SSL* ssl,
   peer->uids = std::move(info.uids);
   peer->sha256 = std::move(info.sha256);
   peer->serial = std::move(info.serial);
+  peer->not_after =
+      std::chrono::duration_cast<std::chrono::seconds>(info.not_after.time_since_epoch()).count();
   if (!client_roots_) {
     peer->error = "x509: certificate signed by unknown authority";
   } else {

@@ -12,6 +12,10 @@ namespace portcullis::kube_cel {
 class Compiler;
 }
 
+namespace portcullis::metrics {
+struct CelMetrics;
+}
+
 namespace portcullis::registry {
 
 // Thread-safe.
@@ -27,6 +31,8 @@ class ExpressionChecker {
                                           Environment environment) const = 0;
   // What compiles the expressions of policies and of custom resource definitions; null if nothing.
   virtual kube_cel::Compiler* compiler() const { return nullptr; }
+  // What counts the rules of custom resources; null: nothing does.
+  virtual const metrics::CelMetrics* cel_metrics() const { return nullptr; }
 };
 
 }  // namespace portcullis::registry

@@ -35,7 +35,10 @@
 #include "golang/time.h"
 #include "json/writer.h"
 #include "kube_cel/compiler.h"
+#include "metrics/access_metrics.h"
+#include "metrics/allocator_metrics.h"
 #include "metrics/apiserver_metrics.h"
+#include "metrics/watch_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "net/server.h"
@@ -129,6 +132,8 @@ class Server final : public ApiServer {
     env_.clock = &clock_;
     env_.metrics = &metrics_;
     env_.request_metrics = &request_metrics_;
+    env_.access_metrics = &access_metrics_;
+    env_.watch_metrics = &watch_metrics_;
     answer_headers_ = TRY(filters::AnswerHeaders::Create(options_));
     if (answer_headers_.any()) env_.answer_headers = &answer_headers_;
     TRY(io_.status());
@@ -151,7 +156,7 @@ class Server final : public ApiServer {
     TRY(BuildAuthentication());
     seats_ = MakeSeats(options_, storage_->store(), clock_, metrics_);
     env_.seats = seats_.get();
-    watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_);
+    watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_, watch_metrics_);
     env_.watches = watches_.get();
     env_.documents = &documents_;
     env_.traces = &traces_;
@@ -172,6 +177,7 @@ class Server final : public ApiServer {
     addresses_ = controllers::MakeAddressBook(env_, *self_);
     env_.services->set_book(addresses_.get());
     TRY(MakeWhatIsMissing());
+    env_.services->set_metrics(&allocator_metrics_);
     MakeControllers();
     TRY(Listen());
     loops_->Start(listener_->port());
@@ -318,7 +324,8 @@ class Server final : public ApiServer {
   }
 
   base::Status BuildAudit() {
-    audit_ = TRY(OpenAuditBackends(options_, clock_, io_, AnswerLimits()));
+    audit_ =
+        TRY(OpenAuditBackends(options_, clock_, io_, AnswerLimits(), access_metrics_.audit_errors));
     if (audit_.sink == nullptr) return base::OkStatus();
     env_.audit_policy = &*audit_.policy;
     env_.audit_sink = audit_.sink.get();
@@ -440,6 +447,9 @@ class Server final : public ApiServer {
   const base::Clock& clock_;
   metrics::Registry metrics_;
   const metrics::RequestMetrics request_metrics_{metrics_};
+  const metrics::AccessMetrics access_metrics_{metrics_};
+  const metrics::WatchMetrics watch_metrics_{metrics_};
+  const metrics::AllocatorMetrics allocator_metrics_{metrics_, clock_};
   filters::AnswerHeaders answer_headers_;
   Environment env_;
   Documents documents_{env_};

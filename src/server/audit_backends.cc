@@ -26,10 +26,36 @@ audit::BatchOptions BatchOf(const AuditDelivery& delivery) {
   return batch;
 }
 
+// Counts what a backend, or the queue before it, has not taken.
+class Counted final : public audit::Sink {
+ public:
+  Counted(std::unique_ptr<audit::Sink> behind, metrics::Family<metrics::Counter>& errors,
+          std::string_view plugin)
+      : behind_(std::move(behind)), errors_(errors), plugin_(plugin) {}
+
+  base::Status Write(std::string event) override {
+    base::Status written = behind_->Write(std::move(event));
+    if (!written.ok()) errors_.With({plugin_}).Increment();
+    return written;
+  }
+  void Flush() override { behind_->Flush(); }
+
+ private:
+  const std::unique_ptr<audit::Sink> behind_;
+  metrics::Family<metrics::Counter>& errors_;
+  const std::string_view plugin_;
+};
+
 // The sink with what the mode and the other flags of its backend put in front of it.
 std::unique_ptr<audit::Sink> Delivered(std::unique_ptr<audit::Sink> sink,
-                                       const AuditDelivery& delivery) {
-  if (delivery.mode == "batch") sink = audit::MakeBatching(std::move(sink), BatchOf(delivery));
+                                       const AuditDelivery& delivery,
+                                       metrics::Family<metrics::Counter>& errors,
+                                       std::string_view plugin) {
+  sink = std::make_unique<Counted>(std::move(sink), errors, plugin);
+  if (delivery.mode == "batch") {
+    sink = audit::MakeBatching(std::move(sink), BatchOf(delivery));
+    sink = std::make_unique<Counted>(std::move(sink), errors, "buffered");
+  }
   if (delivery.mode != "blocking-strict") sink = audit::MakeForgiving(std::move(sink));
   if (!delivery.truncate_enabled) return sink;
   return audit::MakeTruncating(std::move(sink),
@@ -37,7 +63,8 @@ std::unique_ptr<audit::Sink> Delivered(std::unique_ptr<audit::Sink> sink,
 }
 
 base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog(const Options& options,
-                                                        const base::Clock& clock) {
+                                                        const base::Clock& clock,
+                                                        metrics::Family<metrics::Counter>& errors) {
   audit::LogFileOptions file;
   file.path = options.audit_log_path;
   file.max_age_days = options.audit_log_maxage;
@@ -46,23 +73,24 @@ base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog(const Options& options,
   file.compress = options.audit_log_compress;
   auto sink = TRY(audit::OpenLogFile(file, clock));
   if (options.audit_log_format == "legacy") sink = audit::MakeLegacyFormat(std::move(sink));
-  return Delivered(std::move(sink), options.audit_log);
+  return Delivered(std::move(sink), options.audit_log, errors, "log");
 }
 
-base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook(const Options& options,
-                                                            net::HttpsClient& https) {
+base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook(
+    const Options& options, net::HttpsClient& https, metrics::Family<metrics::Counter>& errors) {
   audit::WebhookOptions webhook;
   webhook.kubeconfig = options.audit_webhook_config_file;
   webhook.together = options.audit_webhook.mode == "batch";
   webhook.max_pending = static_cast<std::size_t>(options.audit_webhook.batch_buffer_size);
-  return Delivered(TRY(audit::OpenWebhook(webhook, https)), options.audit_webhook);
+  return Delivered(TRY(audit::OpenWebhook(webhook, https)), options.audit_webhook, errors,
+                   "webhook");
 }
 
 }  // namespace
 
 base::Result<AuditBackends> OpenAuditBackends(const Options& options, const base::Clock& clock,
-                                              net::IoThreads& io,
-                                              const net::ClientOptions& client) {
+                                              net::IoThreads& io, const net::ClientOptions& client,
+                                              metrics::Family<metrics::Counter>& errors) {
   const bool has_log = !options.audit_log_path.empty();
   const bool has_webhook = !options.audit_webhook_config_file.empty();
   const bool records = !options.record.folder.empty();
@@ -81,10 +109,10 @@ base::Result<AuditBackends> OpenAuditBackends(const Options& options, const base
       return made;
     }
     made.policy.emplace(std::move(*policy));
-    if (has_log) sinks.push_back(TRY(OpenAuditLog(options, clock)));
+    if (has_log) sinks.push_back(TRY(OpenAuditLog(options, clock, errors)));
     if (has_webhook) {
       made.https = net::HttpsClient::Create(io, client);
-      sinks.push_back(TRY(OpenAuditWebhook(options, *made.https)));
+      sinks.push_back(TRY(OpenAuditWebhook(options, *made.https, errors)));
     }
   }
   if (records) {

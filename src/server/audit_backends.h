@@ -10,6 +10,7 @@
 #include "audit/sink.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "metrics/metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "server/options.h"
@@ -25,8 +26,10 @@ struct AuditBackends {
   bool may_wait = false;
 };
 
-// `client` is how a webhook is called. Errors are the operator's: a flag, a file.
+// `client` is how a webhook is called; `errors` counts events that are lost, by what has lost them.
+// Errors are the operator's: a flag, a file.
 base::Result<AuditBackends> OpenAuditBackends(const Options& options, const base::Clock& clock,
-                                              net::IoThreads& io, const net::ClientOptions& client);
+                                              net::IoThreads& io, const net::ClientOptions& client,
+                                              metrics::Family<metrics::Counter>& errors);
 
 }  // namespace portcullis::server

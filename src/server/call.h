@@ -67,8 +67,12 @@ struct Call : engine::Operation {
   std::shared_ptr<Seat> seat;                             // null: it needs none
   std::optional<audit::Event> audit;
   std::string audit_id;
+  base::SteadyTime entered;    // the filter that it is in: see filters/access.h
   bool allows_origin = false;  // a script of another site may read the answer (CORS)
   bool is_authorized = false;
+  bool is_routed = false;            // it has come to a handler: metrics count it
+  std::size_t fetched = 0;           // objects that its list has looked at,
+  std::size_t returned = 0;          // and shows
   bool takes_cbor = false;           // its endpoint reads and writes CBOR, errors included
   base::Status freshness;            // why the store has not caught up with other servers
   bool on_io_thread = false;         // runs where nothing may wait

@@ -11,7 +11,9 @@
 
 namespace portcullis::metrics {
 class Registry;
+struct AccessMetrics;
 struct RequestMetrics;
+struct WatchMetrics;
 }  // namespace portcullis::metrics
 namespace portcullis::authn {
 class Authenticator;
@@ -52,6 +54,8 @@ struct Environment : engine::World {
   store::EtcdStore* etcd = nullptr;  // the store, if other servers write to it, too; else null
   metrics::Registry* metrics = nullptr;
   const metrics::RequestMetrics* request_metrics = nullptr;
+  const metrics::AccessMetrics* access_metrics = nullptr;
+  const metrics::WatchMetrics* watch_metrics = nullptr;
   MemoryBudget* memory = nullptr;
   Seats* seats = nullptr;
   WatchHub* watches = nullptr;

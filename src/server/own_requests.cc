@@ -152,6 +152,7 @@ class OwnClient final : public controllers::Client {
   base::Result<store::ObjectPtr> Serve(Call& call, const Request& request) const {
     const base::Status resolved = controllers::Resolve(call, request);
     if (!resolved.ok()) return Refused(call, resolved);
+    call.is_routed = true;
     if (call.audit && request.verb == Verb::kPatch) call.audit->SetRequestPatch(request.body);
     auto done = controllers::Perform(call, request, identity_);
     if (!done.ok()) return Refused(call, WriteFailure(call, std::move(done).status()));

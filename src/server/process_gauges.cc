@@ -16,6 +16,11 @@ void AddProcessGauges(metrics::Registry& metrics, const release::Release& releas
                       const std::unique_ptr<net::HttpsServer>& listener) {
   metrics::AddProcessMetrics(metrics);
   AddBuildInfo(metrics, release);
+  metrics.AddCountsOfMetrics();
+  metrics.AddCounterFunction(
+      {"apiserver_tls_handshake_errors_total",
+       "Number of requests dropped with 'TLS handshake error from' error"},
+      [&listener] { return listener ? static_cast<double>(listener->counters().tls_errors) : 0; });
   const auto add = [&](std::string name, std::string help, std::function<double()> value) {
     metrics.AddGaugeFunction({std::move(name), std::move(help)}, std::move(value));
   };

@@ -8,6 +8,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
 #include "engine/write/preconditions.h"
+#include "metrics/access_metrics.h"
 #include "server/discovery/documents.h"
 #include "server/reply.h"
 #include "server/rest/verbs.h"
@@ -131,6 +132,16 @@ Offers OffersOf(const Call& call) {
 
 Destination Answered(Reply reply) { return {nullptr, std::move(reply)}; }
 
+// The warning says when the version goes: "…, unavailable in v1.25+".
+void NoteDeprecated(const Call& call) {
+  const auto& [group, version, resource] = call.resource->resource;
+  const auto cut = base::Cut(call.resource->deprecation_warning, "unavailable in v");
+  const std::string_view until = cut ? cut->second.substr(0, cut->second.find('+')) : "";
+  call.env.access_metrics->deprecated_apis
+      .With({group, version, resource, call.info.subresource, until})
+      .Set(1);
+}
+
 Destination FindResource(Call& call) {
   RequestInfo& info = call.info;
   call.resource = call.catalog->Find(info.api_group, info.api_version, info.resource);
@@ -148,12 +159,14 @@ Destination FindResource(Call& call) {
   if (route.path == RouteMatch::Path::kNoMethod)
     return Answered(ErrorReply(call, UnknownMethod(call)));
   call.verb = engine::VerbNamed(route.verb);
+  call.is_routed = true;
   const base::Status acceptable = CheckMediaTypes(call);
   if (!acceptable.ok()) return Answered(ErrorReply(call, acceptable));
   call.takes_cbor = call.env.cbor;
   // Handlers are wrapped by what warns, so their refusals come with the warning.
   if (!call.resource->deprecation_warning.empty()) {
     call.recorder.Warn(call.resource->deprecation_warning);
+    NoteDeprecated(call);
   }
   const base::Status named = CheckNamed(call, route.verb);
   if (!named.ok()) return Answered(ErrorReply(call, named));

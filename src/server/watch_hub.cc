@@ -91,18 +91,18 @@ std::vector<store::ObjectPtr> ObjectsOf(const WatchSession& session,
 }
 
 // An object that cannot be read ends the watch.
-base::Result<std::string> Lines(WatchSession& session, std::span<const store::EventPtr> events,
-                                base::WallTime now, ConvertedViews& views) {
+base::Result<Told> Lines(WatchSession& session, std::span<const store::EventPtr> events,
+                         base::WallTime now, ConvertedViews& views) {
   const auto shown = TRY(views.InVersion(*session.resource, ObjectsOf(session, events)));
   const std::size_t step = session.selection.everything() ? 1 : 2;
-  std::string lines;
+  Told told;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const store::ObjectPtr& object = shown[i * step];
     const store::ObjectPtr& previous = step == 2 ? shown[i * step + 1] : events[i]->previous;
     const Seen seen = SeenAs(session, *events[i], object, previous);
-    if (!seen.type.empty()) lines += TRY(EventLine(session, seen.type, seen.object, now));
+    if (!seen.type.empty()) told.Add(TRY(EventLine(session, seen.type, seen.object, now)));
   }
-  return lines;
+  return told;
 }
 
 std::string Line(std::string_view type, std::string_view object) {
@@ -248,10 +248,13 @@ std::string ErrorLine(const WatchSession& session, const base::Status& status) {
 }
 
 WatchHub::WatchHub(store::Store& store, const base::Published<api::catalog::Catalog>& catalog,
-                   const base::Clock& clock)
-    : store_(store), catalog_(catalog), clock_(clock), makers_(kMakers), thread_([this] {
-        Run();
-      }) {}
+                   const base::Clock& clock, const metrics::WatchMetrics& metrics)
+    : store_(store),
+      catalog_(catalog),
+      clock_(clock),
+      metrics_(metrics),
+      makers_(kMakers),
+      thread_([this] { Run(); }) {}
 
 WatchHub::~WatchHub() {
   Stop();
@@ -273,19 +276,29 @@ base::Result<bool> WatchHub::SendInitial(WatchSession& session, std::size_t max_
   const std::size_t end = std::min(session.initial.size(), session.initial_sent + max_objects);
   std::size_t& next = session.initial_sent;
   std::string lines;
+  std::uint64_t told = 0;
   while (next < end && session.exchange->buffered_bytes() + lines.size() < kMaxBuffered) {
     store::ObjectPtr& object = session.initial[next++];
-    lines += TRY(EventLine(session, "ADDED", object, clock_.Now()));
+    const std::string line = TRY(EventLine(session, "ADDED", object, clock_.Now()));
     object = nullptr;
+    lines += line;
+    session.NoteSent(line.size());
+    ++told;
     if (lines.size() < kWriteFrom && next < end) continue;
     session.exchange->Write(std::exchange(lines, {}));
   }
   if (!lines.empty()) session.exchange->Write(std::move(lines));
+  if (told != 0) {
+    const api::catalog::ResourceInfo& resource = *session.resource;
+    metrics_.initial_events.With({resource.storage_kind.group, resource.resource.resource})
+        .Increment(told);
+  }
   if (next < session.initial.size()) return false;
   std::vector<store::ObjectPtr>().swap(session.initial);
   next = 0;
   if (std::exchange(session.ends_initial, false)) {
-    session.exchange->Write(BookmarkLine(session, session.after, true, clock_.Now()));
+    SendOne(session, BookmarkLine(session, session.after, true, clock_.Now()));
+    if (session.on_initial_end) session.on_initial_end();
   }
   return true;
 }
@@ -293,10 +306,13 @@ base::Result<bool> WatchHub::SendInitial(WatchSession& session, std::size_t max_
 void WatchHub::Add(std::unique_ptr<WatchSession> session) {
   std::shared_ptr<net::Exchange> exchange = session->exchange;
   std::shared_ptr<std::atomic<bool>> awaits_drain = session->awaits_drain;
+  const auto& [group, version, resource] = session->resource->resource;
+  session->series.emplace(metrics_.Of(group, version, resource));
   const auto sent = SendInitial(*session, session->initial.size());
   if (!sent.ok()) {
-    exchange->Write(ErrorLine(*session, sent.status()));
+    SendOne(*session, ErrorLine(*session, sent.status()));
     exchange->Finish();
+    if (session->on_end) session->on_end();
     return;
   }
   Id id = 0;
@@ -368,7 +384,7 @@ void WatchHub::Begin(Id id) {
   request.after = session.after;
   auto watch = store_.StartWatch(request, [this, id] { Wake(id); });
   if (!watch.ok()) {
-    session.exchange->Write(ErrorLine(session, watch.status()));
+    SendOne(session, ErrorLine(session, watch.status()));
     End(id);
     return;
   }
@@ -381,7 +397,7 @@ void WatchHub::Serve(Id id) {
   WatchSession& session = *found->second;
   if (session.exchange->closed()) return End(id);
   if (session.lent) {
-    std::optional<base::Result<std::string>> made;
+    std::optional<base::Result<Told>> made;
     {
       base::MutexLock lock(mutex_);
       if (auto node = made_.extract(id); !node.empty()) made = std::move(node.mapped());
@@ -404,6 +420,7 @@ void WatchHub::Serve(Id id) {
     std::vector<store::EventPtr> events;
     const auto polled = session.watch->Poll(kEventsPerPoll, events);
     if (!polled.ok()) {
+      NoteEnd(session, polled.status());
       (void)Send(id, session, polled.status());
       return;
     }
@@ -418,6 +435,8 @@ void WatchHub::Serve(Id id) {
         return;
       }
       session.exchange->Write(*std::move(lines));
+      const Shared& shared = last_[{session.accepted.type, session.web_socket}];
+      for (const std::uint32_t size : shared.sizes) session.NoteSent(size);
     } else if (!Send(id, session, Lines(session, events, clock_.Now(), views_))) {
       return;
     }
@@ -430,9 +449,9 @@ base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
   const bool initialized_only = session.selection.initialized_only;
   if (last.resource != session.resource || last.initialized_only != initialized_only ||
       last.events != events) {
-    auto lines = TRY(Lines(session, events, clock_.Now(), views_));
+    Told told = TRY(Lines(session, events, clock_.Now(), views_));
     last = {session.resource, initialized_only, events,
-            std::make_shared<const std::string>(std::move(lines))};
+            std::make_shared<const std::string>(std::move(told.lines)), std::move(told.sizes)};
   }
   return last.lines;
 }
@@ -440,25 +459,37 @@ base::Result<std::shared_ptr<const std::string>> WatchHub::SharedLines(
 void WatchHub::Lend(Id id, const SessionPtr& session, std::vector<store::EventPtr> events) {
   session->lent = true;
   makers_.Post([this, id, session, events = std::move(events)] {
-    base::Result<std::string> lines = base::InternalError("cannot allocate memory");
-    base::UnlessMemoryRunsOut([&] { lines = Lines(*session, events, clock_.Now(), views_); });
+    base::Result<Told> told = base::InternalError("cannot allocate memory");
+    base::UnlessMemoryRunsOut([&] { told = Lines(*session, events, clock_.Now(), views_); });
     const base::NeedsMemory needs;  // without an answer the session would never go on
     {
       base::MutexLock lock(mutex_);
-      made_.insert_or_assign(id, std::move(lines));
+      made_.insert_or_assign(id, std::move(told));
     }
     Wake(id);
   });
 }
 
-bool WatchHub::Send(Id id, WatchSession& session, base::Result<std::string> lines) {
-  if (!lines.ok()) {
-    session.exchange->Write(ErrorLine(session, lines.status()));
+bool WatchHub::Send(Id id, WatchSession& session, base::Result<Told> told) {
+  if (!told.ok()) {
+    SendOne(session, ErrorLine(session, told.status()));
     End(id);
     return false;
   }
-  if (!lines->empty()) session.exchange->Write(*std::move(lines));
+  for (const std::uint32_t size : told->sizes) session.NoteSent(size);
+  if (!told->lines.empty()) session.exchange->Write(std::move(told->lines));
   return true;
+}
+
+void WatchHub::SendOne(WatchSession& session, std::string line) {
+  session.NoteSent(line.size());
+  session.exchange->Write(std::move(line));
+}
+
+void WatchHub::NoteEnd(const WatchSession& session, const base::Status& status) const {
+  if (status.reason() != base::Reason::kExpired) return;
+  const api::catalog::ResourceInfo& resource = *session.resource;
+  metrics_.ended_unread.With({resource.storage_kind.group, resource.resource.resource}).Increment();
 }
 
 void WatchHub::Tick() {
@@ -477,8 +508,7 @@ void WatchHub::Tick() {
       continue;
     }
     session->next_bookmark = now + kBookmarkEvery;
-    session->exchange->Write(
-        BookmarkLine(*session, session->watch->revision(), false, clock_.Now()));
+    SendOne(*session, BookmarkLine(*session, session->watch->revision(), false, clock_.Now()));
   }
   for (Id id : over) End(id);
 }

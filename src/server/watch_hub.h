@@ -30,6 +30,7 @@
 #include "base/published.h"
 #include "base/status.h"
 #include "engine/read/selection.h"
+#include "metrics/watch_metrics.h"
 #include "net/server.h"
 #include "server/converted_views.h"
 #include "server/negotiation.h"
@@ -44,6 +45,8 @@ struct WatchSession {
   std::shared_ptr<net::Exchange> exchange;
   std::shared_ptr<const api::catalog::Catalog> catalog;  // keeps `resource` alive
   const api::catalog::ResourceInfo* resource = nullptr;
+  std::optional<metrics::WatchSeries> series;  // set once it has been added
+  std::size_t sent = 0;                        // bytes
   engine::Selection selection;
   Accepted accepted;
   std::optional<table::RowPrinter> rows;  // set if it shows tables
@@ -55,11 +58,17 @@ struct WatchSession {
   // The objects that there were at `after`, to be sent first. They are shared with the store;
   // their lines are made as the client takes them.
   std::vector<store::ObjectPtr> initial;
-  bool ends_initial = false;  // then a bookmark says that these were all
+  bool ends_initial = false;             // then a bookmark says that these were all
+  std::function<void()> on_initial_end;  // when that has been sent; may be empty
 
   // Set by the hub while the client has to take what is buffered before there may be more.
   const std::shared_ptr<std::atomic<bool>> awaits_drain =
       std::make_shared<std::atomic<bool>>(false);
+
+  void NoteSent(std::size_t bytes) {
+    series->Sent(bytes);
+    sent += bytes;
+  }
 
   // State of the hub's thread; while `lent`, of the one that makes lines for it.
   std::unique_ptr<store::Watch> watch;
@@ -70,10 +79,20 @@ struct WatchSession {
   bool outdated = false;
 };
 
+// Events as a client gets them, one behind the other.
+struct Told {
+  std::string lines;
+  std::vector<std::uint32_t> sizes;  // of each
+  void Add(std::string_view line) {
+    lines += line;
+    sizes.push_back(static_cast<std::uint32_t>(line.size()));
+  }
+};
+
 class WatchHub {
  public:
   WatchHub(store::Store& store, const base::Published<api::catalog::Catalog>& catalog,
-           const base::Clock& clock);
+           const base::Clock& clock, const metrics::WatchMetrics& metrics);
   ~WatchHub();
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
@@ -102,7 +121,11 @@ class WatchHub {
   base::Result<std::shared_ptr<const std::string>> SharedLines(
       WatchSession& session, const std::vector<store::EventPtr>& events);
   // Writes them; false: the watch is over.
-  bool Send(Id id, WatchSession& session, base::Result<std::string> lines);
+  bool Send(Id id, WatchSession& session, base::Result<Told> told);
+  // Writes an event that is about no change.
+  static void SendOne(WatchSession& session, std::string line);
+  // Counts the watch if its client has been too slow for the history.
+  void NoteEnd(const WatchSession& session, const base::Status& status) const;
   void End(Id id);
   void Wake(Id id);
   // Once a second: ends what is over, sends bookmarks.
@@ -111,12 +134,13 @@ class WatchHub {
   store::Store& store_;
   const base::Published<api::catalog::Catalog>& catalog_;
   const base::Clock& clock_;
+  const metrics::WatchMetrics& metrics_;
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   std::unordered_set<Id> ready_ PC_GUARDED_BY(mutex_);
   std::unordered_map<Id, SessionPtr> added_ PC_GUARDED_BY(mutex_);
-  std::unordered_map<Id, base::Result<std::string>> made_ PC_GUARDED_BY(mutex_);
+  std::unordered_map<Id, base::Result<Told>> made_ PC_GUARDED_BY(mutex_);
   Id next_id_ PC_GUARDED_BY(mutex_) = 1;
   std::size_t count_ PC_GUARDED_BY(mutex_) = 0;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
@@ -129,6 +153,7 @@ class WatchHub {
     bool initialized_only = false;
     std::vector<store::EventPtr> events;
     std::shared_ptr<const std::string> lines;
+    std::vector<std::uint32_t> sizes;
   };
   std::map<std::pair<MediaType, bool>, Shared> last_;  // true: in frames
   ConvertedViews views_;

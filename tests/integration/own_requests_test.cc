@@ -136,7 +136,7 @@ TEST_F(OwnRequests, AreCounted) {
   EXPECT_THAT(
       server_.Get("/metrics").body,
       HasSubstr(R"(apiserver_request_total{code="201",component="apiserver",dry_run="",group="",)"
-                R"(resource="serviceaccounts",scope="namespace",subresource="",verb="POST",)"));
+                R"(resource="serviceaccounts",scope="resource",subresource="",verb="POST",)"));
 }
 
 // "manager operation subresource" of each entry, as a real kube-apiserver shows them.

@@ -429,7 +429,30 @@ TEST(Protocol, MetricsAreThoseOfKubeApiserver) {
   EXPECT_THAT(page.body,
               ::testing::Not(::testing::HasSubstr(
                   R"(apiserver_response_sizes_count{component="apiserver",group="",)"
-                  R"(resource="configmaps",scope="namespace",subresource="",verb="POST")")));
+                  R"(resource="configmaps",scope="resource",subresource="",verb="POST")")));
+}
+
+// What no handler takes would let clients make up values of labels.
+TEST(Protocol, MetricsCountWhatHandlersTake) {
+  TestServer server;
+  EXPECT_EQ(server.Get("/made-up").status, 404);
+  EXPECT_EQ(server.Get("/api/v1/madeups").status, 404);
+  EXPECT_EQ(server.Call("MADEUP", "/api/v1/namespaces/default/configmaps").status, 405);
+  EXPECT_EQ(server.Call("DELETE", "/api/v1/namespaces/default/configmaps?dryRun=All").status, 200);
+  EXPECT_EQ(server.Get("/livez").status, 200);
+
+  const std::string page = server.Get("/metrics").body;
+
+  EXPECT_THAT(page, ::testing::Not(::testing::HasSubstr("made")));
+  EXPECT_THAT(page, ::testing::Not(::testing::HasSubstr("MADE")));
+  for (
+      const std::string_view line :
+      {R"(apiserver_request_total{code="200",component="apiserver",dry_run="All",group="",resource="configmaps",scope="namespace",subresource="",verb="DELETE",version="v1"} 1)",
+       R"(apiserver_request_total{code="200",component="",dry_run="",group="",resource="",scope="",subresource="/livez",verb="GET",version=""} 1)",
+       R"(apiserver_request_filter_duration_seconds_count{filter="authorization"} )",
+       R"(authentication_duration_seconds_count{result="success"} )"}) {
+    EXPECT_THAT(page, ::testing::HasSubstr(line));
+  }
 }
 
 }  // namespace

@@ -131,7 +131,8 @@ class CelConditions final : public ConditionEvaluator {
 
 class CelExpressionChecker final : public registry::ExpressionChecker {
  public:
-  explicit CelExpressionChecker(kube_cel::Compiler& compiler) : compiler_(compiler) {}
+  CelExpressionChecker(kube_cel::Compiler& compiler, const metrics::CelMetrics* metrics)
+      : compiler_(compiler), metrics_(metrics) {}
   std::string CheckMatchCondition(std::string_view expression,
                                   Environment environment) const override {
     kube_cel::Scope scope = ScopeOfConditions();
@@ -139,9 +140,11 @@ class CelExpressionChecker final : public registry::ExpressionChecker {
     return compiler_.Compile(scope, expression, kube_cel::Expected::kBool)->error();
   }
   kube_cel::Compiler* compiler() const override { return &compiler_; }
+  const metrics::CelMetrics* cel_metrics() const override { return metrics_; }
 
  private:
   kube_cel::Compiler& compiler_;
+  const metrics::CelMetrics* const metrics_;
 };
 
 }  // namespace
@@ -152,8 +155,8 @@ std::unique_ptr<ConditionEvaluator> MakeCelConditions(kube_cel::Compiler& compil
 }
 
 std::unique_ptr<registry::ExpressionChecker> MakeCelExpressionChecker(
-    kube_cel::Compiler& compiler) {
-  return std::make_unique<CelExpressionChecker>(compiler);
+    kube_cel::Compiler& compiler, const metrics::CelMetrics* metrics) {
+  return std::make_unique<CelExpressionChecker>(compiler, metrics);
 }
 
 }  // namespace portcullis::admission::match

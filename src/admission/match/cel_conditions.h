@@ -17,6 +17,7 @@ std::unique_ptr<ConditionEvaluator> MakeCelConditions(kube_cel::Compiler& compil
                                                       const authz::Authorizer* authorizer);
 
 // Checks the match conditions of webhooks for validation. Thread-safe.
-std::unique_ptr<registry::ExpressionChecker> MakeCelExpressionChecker(kube_cel::Compiler& compiler);
+std::unique_ptr<registry::ExpressionChecker> MakeCelExpressionChecker(
+    kube_cel::Compiler& compiler, const metrics::CelMetrics* metrics = nullptr);
 
 }  // namespace portcullis::admission::match

@@ -221,6 +221,7 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     page = *std::move(listed);
     request.revision = page.revision;
     if (request.after == from.after) rest = page.objects.size() + page.remaining;
+    listing.fetched += page.objects.size();
     if (!page.objects.empty()) last = page.objects.back()->position();
     std::vector<store::ObjectPtr> batch = TRY(InVersion(op, std::move(page.objects)));
     TRY(Filter(op, selection, batch));

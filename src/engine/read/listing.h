@@ -27,6 +27,7 @@ struct ListMeta {
 struct Listing {
   std::vector<store::ObjectPtr> objects;  // in the request's version
   ListMeta meta;
+  std::size_t fetched = 0;  // so many have been looked at
 };
 
 // What the options ask for: resourceVersion, limit, continue. Errors have Kubernetes' texts: a

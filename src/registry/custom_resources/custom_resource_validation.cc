@@ -3,6 +3,7 @@
 #include "registry/custom_resources/custom_resource_validation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <set>
@@ -10,10 +11,12 @@
 #include "api/catalog/catalog.h"
 #include "api/patch/go_value.h"
 #include "api/schema/validate.h"
+#include "base/clock.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "kube_cel/compiler.h"
 #include "kube_cel/rule_set.h"
+#include "metrics/cel_metrics.h"
 #include "registry/custom_resources/embedded_objects.h"
 #include "registry/custom_resources/schema_rules.h"
 #include "registry/expression_checker.h"
@@ -130,11 +133,22 @@ void CheckStatus(const schema::Constraints& constraints, Value object, const Val
                         before);
 }
 
+// Adds the time since `begun`, and begins anew.
+void Observe(const metrics::CelMetrics& times, metrics::Histogram& histogram,
+             base::SteadyTime& begun) {
+  const base::SteadyTime now = times.clock.Steady();
+  histogram.Observe(std::chrono::duration<double>(now - begun).count());
+  begun = now;
+}
+
 void CheckRules(const Context& ctx, const schema::Constraints& constraints, Value object,
                 const Value* old, FieldErrors& errors) {
   if (ctx.expressions == nullptr || ctx.expressions->compiler() == nullptr) return;
+  const metrics::CelMetrics* const times = ctx.expressions->cel_metrics();
+  base::SteadyTime begun = times != nullptr ? times->clock.Steady() : base::SteadyTime{};
   const auto rules = ctx.expressions->compiler()->RulesOf(&constraints, constraints.props);
   if (!rules->root().has_any) return;
+  if (times != nullptr && rules->IsNew()) Observe(*times, times->compilation, begun);
   if (std::any_of(errors.begin(), errors.end(), Blocks)) {
     errors.push_back(api::Invalid(FieldPath(), Value(),
                                   "some validation rules were not checked because the object was "
@@ -142,6 +156,7 @@ void CheckRules(const Context& ctx, const schema::Constraints& constraints, Valu
     return;
   }
   EvaluateSchemaRules(ctx.arena, *rules, object, old, errors, ctx.warnings);
+  if (times != nullptr) Observe(*times, times->evaluation, begun);
 }
 
 constexpr std::string_view kKnownFinalizers[] = {"orphan", "foregroundDeletion", "kubernetes"};

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "golang/netip.h"
+#include "metrics/allocator_metrics.h"
 
 namespace portcullis::registry {
 namespace {
@@ -83,8 +84,7 @@ void ServiceNetwork::Free(std::string_view address) {
   if (found != addresses_.end()) addresses_.erase(found);
 }
 
-base::Result<std::string> ServiceNetwork::TakeAnyAddress(std::string_view family,
-                                                         const Owner& owner) {
+base::Result<std::string> ServiceNetwork::FindAddress(std::string_view family, const Owner& owner) {
   // Addresses that somebody has entered by hand are passed over.
   std::vector<std::string> foreign;
   base::Result<std::string> result = base::Status(base::Reason::kUnknown, "range is full");
@@ -119,7 +119,7 @@ std::optional<int> ServiceNetwork::ReservePort() {
   return std::nullopt;
 }
 
-base::Result<int> ServiceNetwork::TakeAnyPort() {
+base::Result<int> ServiceNetwork::FindPort() {
   bool may_be_old = port_book_ != nullptr;
   while (true) {
     auto port = ReservePort();
@@ -198,7 +198,7 @@ base::Status ServiceNetwork::CheckPort(int port) const {
   return base::OkStatus();
 }
 
-base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
+base::Status ServiceNetwork::TryAddress(std::string_view address, const Owner& owner) {
   const auto usable = Usable(address);
   if (!usable) return base::Invalid("the provided network does not match the current range");
   base::Status taken = base::Invalid("provided IP is already allocated");
@@ -212,7 +212,7 @@ base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& 
   return entered.reason() == base::Reason::kAlreadyExists ? taken : entered;
 }
 
-base::Status ServiceNetwork::TakePort(int port) {
+base::Status ServiceNetwork::TryPort(int port) {
   if (port < first_port_ || port > last_port_) {
     return base::Invalid(
         base::StrCat("provided port is not in the valid range. The range of valid ports is ",
@@ -230,6 +230,74 @@ base::Status ServiceNetwork::TakePort(int port) {
   if (entered.reason() == base::Reason::kAlreadyExists) return taken;
   NotePort(port, false);
   return entered;
+}
+
+base::Result<std::string> ServiceNetwork::TakeAnyAddress(std::string_view family,
+                                                         const Owner& owner) {
+  const base::SteadyTime begun = Now();
+  auto address = FindAddress(family, owner);
+  NoteAddressTaken("dynamic", address.ok(), address.ok() ? *address : family, begun);
+  return address;
+}
+
+base::Status ServiceNetwork::TakeAddress(std::string_view address, const Owner& owner) {
+  const base::SteadyTime begun = Now();
+  base::Status taken = TryAddress(address, owner);
+  NoteAddressTaken("static", taken.ok(), address, begun);
+  return taken;
+}
+
+base::Result<int> ServiceNetwork::TakeAnyPort() {
+  auto port = FindPort();
+  NotePortTaken("dynamic", port.ok());
+  return port;
+}
+
+base::Status ServiceNetwork::TakePort(int port) {
+  base::Status taken = TryPort(port);
+  NotePortTaken("static", taken.ok());
+  return taken;
+}
+
+void ServiceNetwork::NoteAddressTaken(std::string_view scope, bool is_taken, std::string_view of,
+                                      base::SteadyTime begun) const {
+  if (metrics_ == nullptr) return;
+  const std::chrono::duration<double> took = Now() - begun;
+  const auto address = ParseAddress(of);
+  const base::MutexLock lock(mutex_);
+  for (const Pool& pool : pools_) {
+    if (address ? !pool.range.Has(*address) : pool.range.family() != of) continue;
+    const std::string network = pool.range.network().ToString();
+    (is_taken ? metrics_->ip_allocations : metrics_->ip_errors).With({network, scope}).Increment();
+    return metrics_->ip_duration.With({network}).Observe(took.count());
+  }
+}
+
+base::SteadyTime ServiceNetwork::Now() const {
+  return metrics_ != nullptr ? metrics_->clock.Steady() : base::SteadyTime{};
+}
+
+void ServiceNetwork::NotePortTaken(std::string_view scope, bool is_taken) const {
+  if (metrics_ == nullptr) return;
+  (is_taken ? metrics_->port_allocations : metrics_->port_errors).With({scope}).Increment();
+}
+
+void ServiceNetwork::PublishUse() const {
+  if (metrics_ == nullptr) return;
+  const base::MutexLock lock(mutex_);
+  for (const Pool& pool : pools_) {
+    const auto used = std::count_if(addresses_.begin(), addresses_.end(), [&](const auto& text) {
+      const auto address = ParseAddress(text);
+      return address && pool.range.Has(*address);
+    });
+    const std::string network = pool.range.network().ToString();
+    metrics_->allocated_ips.With({network}).Set(static_cast<double>(used));
+    metrics_->available_ips.With({network}).Set(static_cast<double>(pool.range.last()) -
+                                                static_cast<double>(used));
+  }
+  const auto ports = static_cast<double>(ports_.size());
+  metrics_->allocated_ports.Set(ports);
+  metrics_->available_ports.Set(last_port_ - first_port_ + 1 - ports);
 }
 
 void ServiceNetwork::ReleaseAddress(std::string_view address) {

@@ -13,9 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "registry/services/address_range.h"
+
+namespace portcullis::metrics {
+struct AllocatorMetrics;
+}
 
 namespace portcullis::registry {
 
@@ -62,6 +67,10 @@ class ServiceNetwork {
   void set_book(AddressBook* book) { book_ = book; }
   // Ports that are taken are entered there. After the ports of stored Services have been taken.
   void set_port_book(PortBook* book) { port_book_ = book; }
+  // Counts what is taken from now on. Before requests are served; outlives it.
+  void set_metrics(const metrics::AllocatorMetrics* metrics) { metrics_ = metrics; }
+  // Sets the metrics that tell how many are taken, and free.
+  void PublishUse() const PC_EXCLUDES(mutex_);
   // The networks that addresses are given out of from now on, in this order, instead of those of the flag:
   // ServiceCIDRs say them. What has been taken stays so.
   void SetRanges(const std::vector<golang::IpPrefix>& networks) PC_EXCLUDES(mutex_);
@@ -102,6 +111,17 @@ class ServiceNetwork {
 
   ServiceNetwork() = default;
 
+  base::Result<std::string> FindAddress(std::string_view family, const Owner& owner);
+  base::Result<int> FindPort();
+  base::Status TryAddress(std::string_view address, const Owner& owner);
+  base::Status TryPort(int port);
+  // Counts that an address was taken, or could not be. `of` is the address, or the family of which there
+  // was none; an address of no network of ours is not counted.
+  void NoteAddressTaken(std::string_view scope, bool is_taken, std::string_view of,
+                        base::SteadyTime begun) const PC_EXCLUDES(mutex_);
+  base::SteadyTime Now() const;  // of the metrics, if any
+  void NotePortTaken(std::string_view scope, bool is_taken) const;
+
   // The address in canonical form if it is one that a Service can have.
   std::optional<std::string> Usable(std::string_view address) const PC_EXCLUDES(mutex_);
   std::optional<std::string> Reserve(std::string_view family) PC_EXCLUDES(mutex_);
@@ -110,6 +130,7 @@ class ServiceNetwork {
   void Free(std::string_view address) PC_EXCLUDES(mutex_);
   std::optional<int> ReservePort();
 
+  const metrics::AllocatorMetrics* metrics_ = nullptr;
   AddressBook* book_ = nullptr;
   PortBook* port_book_ = nullptr;           // null: no other server hands out ports
   std::vector<golang::IpPrefix> networks_;  // of the flag

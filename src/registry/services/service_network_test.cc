@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/allocator_metrics.h"
+
 namespace portcullis::registry {
 namespace {
 
@@ -70,6 +72,31 @@ TEST(ServiceNetworkTest, HasNoAddressesOfNetworksThatAreTooLarge) {
   EXPECT_EQ(network->DryRunAddress("IPv6").status().message(), "allocator not ready");
   EXPECT_EQ(network->TakeAddress("fd00::1").message(),
             "the provided network does not match the current range");
+}
+
+TEST(ServiceNetworkTest, CountsWhatIsTaken) {
+  metrics::Registry registry;
+  const metrics::AllocatorMetrics metrics(registry, base::SystemClock());
+  const auto network = ServiceNetwork::Create("10.0.0.0/24", kPorts).value();
+  ASSERT_TRUE(network->TakeAddress("10.0.0.1").ok());  // stored already, and not counted
+  network->set_metrics(&metrics);
+
+  ASSERT_TRUE(network->TakeAnyAddress(kIpv4, {}).ok());
+  ASSERT_TRUE(network->TakeAddress("10.0.0.77").ok());
+  EXPECT_FALSE(network->TakeAddress("10.0.0.77").ok());
+  ASSERT_TRUE(network->TakeAnyPort().ok());
+  EXPECT_FALSE(network->TakePort(1).ok());
+  network->PublishUse();
+
+  EXPECT_EQ(metrics.ip_allocations.With({"10.0.0.0/24", "dynamic"}).value(), 1U);
+  EXPECT_EQ(metrics.ip_allocations.With({"10.0.0.0/24", "static"}).value(), 1U);
+  EXPECT_EQ(metrics.ip_errors.With({"10.0.0.0/24", "static"}).value(), 1U);
+  EXPECT_EQ(metrics.ip_duration.With({"10.0.0.0/24"}).count(), 3U);
+  EXPECT_EQ(metrics.allocated_ips.With({"10.0.0.0/24"}).value(), 3);
+  EXPECT_EQ(metrics.available_ips.With({"10.0.0.0/24"}).value(), 251);
+  EXPECT_EQ(metrics.port_allocations.With({"dynamic"}).value(), 1U);
+  EXPECT_EQ(metrics.port_errors.With({"static"}).value(), 1U);
+  EXPECT_EQ(metrics.available_ports.value(), 2767);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct WebhookMetrics {
   metrics::Family<metrics::Counter>& fail_open;             // result, name
   metrics::Family<metrics::Counter>& condition_errors;      // type, name
   metrics::Family<metrics::Counter>& condition_exclusions;  // type, name
+  metrics::Family<metrics::Histogram>& condition_duration;  // type, name
 };
 
 // Errors are about the kubeconfig. What is given by reference outlives the authorizer.

@@ -18,6 +18,7 @@
 #include "metrics/metrics.h"
 #include "server/admission_traces.h"
 #include "server/discovery/openapi_protobuf.h"
+#include "server/discovery/published_counts.h"
 #include "server/discovery/version.h"
 #include "server/memory_budget.h"
 #include "server/negotiation.h"
@@ -91,18 +92,6 @@ std::vector<std::string_view> ChecksOf(std::string_view kind, const Options& opt
 std::string MemoryUse(const MemoryBudget& memory) {
   const auto mebibytes = [](std::size_t bytes) { return std::to_string(bytes >> 20); };
   return base::StrCat(mebibytes(memory.used()), " of ", mebibytes(memory.limit()), " MiB in use");
-}
-
-// How many objects of each kind are stored, as of now.
-void PublishObjectCounts(const Environment& env, const api::catalog::Catalog& catalog) {
-  for (const api::catalog::ResourceInfo* info : catalog.resources()) {
-    const auto& [group, version, resource] = info->resource;
-    if (!info->HasVerb("list") || info->storage_kind.group != group) continue;
-    const auto count = static_cast<double>(env.store->Count({group, resource}));
-    env.request_metrics->resource_objects.With({group, resource}).Set(count);
-    const std::string name = group.empty() ? resource : base::StrCat(resource, ".", group);
-    env.request_metrics->storage_objects.With({name}).Set(count);
-  }
 }
 
 Reply PageNotFound() { return TextReply(404, "404 page not found\n"); }
@@ -211,6 +200,7 @@ Reply Documents::ServeDiscovery(Call& call) {
     json::Value value;
     const bool core = parts[0] == "api";
     if (aggregated) {
+      env_.request_metrics->discovery_aggregations.Increment();
       value = api::catalog::AggregatedDiscovery(arena, *call.catalog, core, version);
     } else if (parts.size() == 1) {
       value = core ? api::catalog::LegacyApiVersions(arena, *call.catalog, env_.server_address)
@@ -487,7 +477,10 @@ Reply Documents::Serve(Call& call) {
     Reply reply;
     reply.content_type = std::string(metrics::kContentType);
     env_.seats->Publish();
-    PublishObjectCounts(env_, *call.catalog);
+    {
+      const base::MutexLock lock(publishing_);
+      PublishCounts(env_, *call.catalog);
+    }
     reply.body = env_.metrics->Expose();
     return reply;
   }

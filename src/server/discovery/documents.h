@@ -49,6 +49,7 @@ class Documents {
   const Environment& env_;
   std::atomic<bool> stopping_{false};
   HealthMetrics health_;
+  base::Mutex publishing_;  // held while counts of /metrics are looked up
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const std::string>> kept_ PC_GUARDED_BY(mutex_);

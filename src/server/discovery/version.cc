@@ -37,6 +37,16 @@ void AddBuildInfo(metrics::Registry& registry, const release::Release& release) 
       .With({build.date, build.compiler, build.commit, build.tree_state, GitVersion(release),
              "none", "1", std::to_string(release.minor()), build.platform})
       .Set(1);
+  const auto minor = [](int number) { return base::StrCat("1.", std::to_string(number)); };
+  registry
+      .AddGauge({"version_info",
+                 "Provides the compatibility version info of the component. The component label is "
+                 "the name of the component, usually kube, but is relevant for "
+                 "aggregated-apiservers."},
+                {"component", "binary", "emulation", "min_compat"})
+      .With({"kube", minor(release::kNewestMinor) + ".0", minor(release.minor()),
+             minor(release.minor() - 1)})
+      .Set(1);
 }
 
 }  // namespace portcullis::server

@@ -13,6 +13,7 @@
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "metrics/access_metrics.h"
 #include "metrics/apiserver_metrics.h"
 #include "server/admission_traces.h"
 #include "server/filters/answer_headers.h"
@@ -35,13 +36,35 @@ void CountUser(const metrics::RequestMetrics& metrics, std::string_view name) {
       .Increment();
 }
 
-void CountAuthorization(const Call& call, const authz::Decision& decision) {
-  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
-  if (decision.allowed()) return metrics.allowed_authorizations.Increment();
-  const std::string_view result = !decision.error.empty()                       ? "error"
-                                  : decision.verdict == authz::Verdict::kDenied ? "denied"
-                                                                                : "no-opinion";
-  metrics.authorization_attempts.With({result}).Increment();
+using metrics::Authenticated;
+using metrics::Authorized;
+using metrics::Filter;
+
+// Ends the filter that the call is in, and begins the next one; in seconds, what it took.
+double EndFilter(Call& call, Filter filter) {
+  const base::SteadyTime now = call.env.clock->Steady();
+  const double seconds = std::chrono::duration<double>(now - call.entered).count();
+  call.env.access_metrics->Took(filter, seconds);
+  call.entered = now;
+  return seconds;
+}
+
+void CountAuthentication(Call& call, Authenticated result) {
+  const metrics::AccessMetrics& metrics = *call.env.access_metrics;
+  const auto index = static_cast<std::size_t>(result);
+  metrics.authentications[index].Increment();
+  metrics.authentication_duration[index].Observe(EndFilter(call, Filter::kAuthentication));
+}
+
+void CountAuthorization(Call& call, const authz::Decision& decision) {
+  const Authorized result = decision.allowed()                            ? Authorized::kAllowed
+                            : !decision.error.empty()                     ? Authorized::kError
+                            : decision.verdict == authz::Verdict::kDenied ? Authorized::kDenied
+                                                                          : Authorized::kNoOpinion;
+  const metrics::AccessMetrics& metrics = *call.env.access_metrics;
+  const auto index = static_cast<std::size_t>(result);
+  metrics.authorizations[index].Increment();
+  metrics.authorization_duration[index].Observe(EndFilter(call, Filter::kAuthorization));
 }
 
 base::Status Authenticate(Call& call) {
@@ -51,19 +74,24 @@ base::Status Authenticate(Call& call) {
   if (!IsLongRunning(call.info)) view.deadline = call.deadline;
   const bool may_wait = std::exchange(call.would_wait, false);
   if (!may_wait) view.would_wait = &call.would_wait;
+  call.entered = call.env.clock->Steady();
   const auto identity = call.env.authenticator->Authenticate(view);
   if (call.would_wait) return base::OkStatus();
-  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
+  if (certificate != nullptr && !certificate->chain.empty()) {
+    const base::WallTime ends{std::chrono::seconds(certificate->not_after)};
+    const std::chrono::duration<double> rest = ends - call.env.clock->Now();
+    call.env.access_metrics->certificate_expiration.Observe(rest.count());
+  }
   if (!identity.ok() || !*identity) {
-    metrics.authentication_attempts.With({identity.ok() ? "failure" : "error"}).Increment();
+    CountAuthentication(call, identity.ok() ? Authenticated::kFailure : Authenticated::kError);
     if (call.env.clock->Steady() >= view.deadline) {
       return api::TimeoutStatus("request did not complete within the allotted timeout", 0);
     }
     return api::UnauthorizedStatus();
   }
-  metrics.authentication_successes.Increment();
+  CountAuthentication(call, Authenticated::kSuccess);
   call.user = (*identity)->user;
-  CountUser(metrics, call.user.name);
+  CountUser(*call.env.request_metrics, call.user.name);
   call.notes = (*identity)->notes;
   NoteIdentity(call);
   return base::OkStatus();
@@ -111,6 +139,9 @@ void MakeEvent(Call& call) {
   const RequestInfo& info = call.info;
   const audit::Depth depth =
       call.env.audit_policy->For(AttributesOf<audit::RequestAttributes>(call));
+  if (!call.audit) {
+    call.env.access_metrics->audit_levels[static_cast<std::size_t>(depth.level)].Increment();
+  }
   if (depth.level == audit::Level::kNone) return;
   audit::Event& event = call.audit.emplace(depth, call.audit_id, call.env.clock->Now());
   event.request_uri = call.request().target;
@@ -156,11 +187,64 @@ authz::Attributes AuthorizationAttributes(const Call& call) {
   return attributes;
 }
 
+// The mode of a verb, as metrics name it: that of "impersonate-on:<mode>:<verb>" and
+// "impersonate:<mode>"; nothing stands for the old way.
+std::string_view ModeOf(std::string_view verb) {
+  const std::size_t colon = verb.find(':');
+  if (colon == std::string_view::npos) return "legacy";
+  verb.remove_prefix(colon + 1);
+  return verb.substr(0, verb.find(':'));
+}
+
+// Counts what is asked on the way to another user.
+class CountingAuthorizer final : public authz::Authorizer {
+ public:
+  explicit CountingAuthorizer(const Environment& env) : env_(env) {}
+
+  authz::Decision Authorize(const authz::Attributes& attributes) const override {
+    const base::SteadyTime begun = env_.clock->Steady();
+    authz::Decision decision = env_.authorizer->Authorize(attributes);
+    const std::chrono::duration<double> took = env_.clock->Steady() - begun;
+    const std::string_view mode = ModeOf(attributes.verb);
+    const std::string_view text = decision.allowed() ? "allowed" : "denied";
+    env_.access_metrics->impersonation_authorizations.With({mode, text}).Increment();
+    env_.access_metrics->impersonation_authorization_duration.With({mode, text})
+        .Observe(took.count());
+    return decision;
+  }
+  authz::Rules RulesFor(const api::UserInfo& user, std::string_view ns) const override {
+    return env_.authorizer->RulesFor(user, ns);
+  }
+
+ private:
+  const Environment& env_;
+};
+
+void CountImpersonation(const Call& call, double seconds, std::string_view mode,
+                        std::string_view decision) {
+  const metrics::AccessMetrics& metrics = *call.env.access_metrics;
+  metrics.impersonations.With({mode, decision}).Increment();
+  metrics.impersonation_duration.With({mode, decision}).Observe(seconds);
+}
+
 base::Status Impersonate(Call& call) {
-  auto other = authz::Impersonate(call.headers(), AuthorizationAttributes(call),
-                                  *call.env.authorizer, call.env.impersonation_modes);
-  if (!other.ok()) return std::move(other).status();
+  const CountingAuthorizer counting(call.env);
+  // Without modes kube-apiserver counts nothing.
+  const bool counts = call.env.impersonation_modes != nullptr;
+  const authz::Authorizer& authorizer =
+      counts ? static_cast<const authz::Authorizer&>(counting) : *call.env.authorizer;
+  auto other = authz::Impersonate(call.headers(), AuthorizationAttributes(call), authorizer,
+                                  call.env.impersonation_modes);
+  const double took =
+      EndFilter(call, counts ? Filter::kConstrainedImpersonation : Filter::kImpersonation);
+  if (!other.ok()) {
+    // A request that asks for somebody without a name has not tried.
+    const bool tried = other.status().reason() != base::Reason::kBadRequest;
+    if (counts && tried) CountImpersonation(call, took, "", "denied");
+    return std::move(other).status();
+  }
   if (!*other) return base::OkStatus();
+  if (counts) CountImpersonation(call, took, ModeOf((*other)->constraint), "allowed");
   call.user = std::move((*other)->user);
   if (call.audit) {
     call.audit->impersonated_user = call.user;
@@ -200,18 +284,26 @@ base::Status Identify(Call& call, std::optional<Reply>& instead) {
   if (call.would_wait) return base::OkStatus();
   BeginAudit(call, instead);
   if (instead) return base::OkStatus();
+  EndFilter(call, Filter::kAudit);
   return Impersonate(call);
 }
 
 void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& instead) {
   call.audit_id = audit::AuditId("");
   call.user = user;
-  call.env.request_metrics->authentication_successes.Increment();
+  call.entered = call.env.clock->Steady();
+  CountAuthentication(call, Authenticated::kSuccess);
   BeginAudit(call, instead);
+  EndFilter(call, Filter::kAudit);
 }
 
 base::Status Authorize(Call& call, std::optional<Reply>& instead) {
   const authz::Attributes attributes = AuthorizationAttributes(call);
+  if (call.env.seats->flow_control() != nullptr) {
+    EndFilter(call, Filter::kPriorityAndFairness);
+  } else {
+    call.entered = call.env.clock->Steady();
+  }
   const authz::Decision decision = call.env.authorizer->Authorize(attributes);
   CountAuthorization(call, decision);
   if (!decision.allowed() && !decision.error.empty()) {

@@ -2,13 +2,19 @@
 
 #include "server/filters/finish.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "api/api_status.h"
 #include "audit/sink.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "metrics/access_metrics.h"
 #include "metrics/apiserver_metrics.h"
+#include "metrics/watch_metrics.h"
 #include "server/admission_traces.h"
 #include "server/filters/answer_headers.h"
 #include "server/filters/streamed_answer.h"
@@ -17,67 +23,104 @@
 namespace portcullis::server::filters {
 namespace {
 
-std::string MetricVerb(const Call& call) {
-  const std::string& verb = call.info.verb;
-  if (!call.info.is_resource) return base::ToUpper(verb);
-  if (verb == "create") return "POST";
-  if (verb == "update") return "PUT";
-  if (verb == "patch" &&
-      call.headers().Get("Content-Type").substr(0, 23) == "application/apply-patch") {
+// By the verb of the request, and by the method of what is no resource.
+constexpr std::pair<std::string_view, std::string_view> kVerbs[] = {
+    {"get", "GET"},    {"list", "LIST"},   {"watch", "WATCH"},   {"create", "POST"},
+    {"update", "PUT"}, {"patch", "PATCH"}, {"delete", "DELETE"}, {"deletecollection", "DELETE"},
+    {"head", "GET"},   {"put", "PUT"},     {"post", "POST"},     {"connect", "CONNECT"}};
+constexpr std::string_view kConnects[] = {"log", "exec", "portforward", "attach", "proxy"};
+
+std::string_view MetricVerb(const Call& call) {
+  const RequestInfo& info = call.info;
+  if (info.is_resource && !info.subresource.empty() &&
+      std::find(std::begin(kConnects), std::end(kConnects), info.subresource) !=
+          std::end(kConnects)) {
+    return "CONNECT";
+  }
+  if (info.verb == "patch" &&
+      call.headers().Get("Content-Type") == "application/apply-patch+yaml") {
     return "APPLY";
   }
-  return base::ToUpper(verb);
+  if (info.method == "GET" && info.query.GetBool("watch")) return "WATCH";
+  for (const auto& [verb, name] : kVerbs) {
+    if (verb == info.verb) return name;
+  }
+  return "other";
 }
 
 std::string_view Scope(const Call& call) {
-  if (!call.info.is_resource) return "";
-  if (!call.info.name.empty()) return "resource";
-  return call.info.name_space.empty() ? "cluster" : "namespace";
+  const RequestInfo& info = call.info;
+  if (!info.is_resource) return "";
+  if (!info.name.empty() || info.verb == "create") return "resource";
+  return info.name_space.empty() ? "cluster" : "namespace";
+}
+
+std::string_view DryRun(const Call& call) {
+  if (!call.info.query.Has("dryRun")) return "";
+  return call.info.query.Get("dryRun") == "All" ? "All" : "invalid";
+}
+
+// What is no resource and is measured, as kube-apiserver names it.
+struct Page {
+  std::string_view path, resource, subresource, component;
+};
+constexpr Page kPages[] = {
+    {"/healthz", "", "/healthz", ""},        {"/livez", "", "/livez", ""},
+    {"/readyz", "", "/readyz", ""},          {"/openapi/v3", "", "openapi/v3", ""},
+    {"/openapi/v3/", "", "openapi/v3/", ""}, {"/api", "", "api", "apiserver"},
+    {"/apis", "", "apis", "apiserver"},      {"/statusz", "statusz", "", "apiserver"},
+    {"/flagz", "flagz", "", "apiserver"}};
+
+const Page* PageOf(const Call& call) {
+  std::string_view path = call.info.path;
+  if (path.starts_with("/openapi/v3/")) path = "/openapi/v3/";
+  for (const Page& page : kPages) {
+    if (page.path != path) continue;
+    // Of discovery the one document.
+    const bool is_discovery = path.starts_with("/api");
+    const bool is_whole =
+        call.headers().Get("Accept").find("as=APIGroupDiscoveryList") != std::string_view::npos;
+    return !is_discovery || is_whole ? &page : nullptr;
+  }
+  return nullptr;
+}
+
+bool IsMeasured(const Call& call) {
+  return call.info.is_resource ? call.is_routed : PageOf(call) != nullptr;
 }
 
 void Count(const Call& call, const Reply& reply, std::size_t size) {
-  // Unknown resources would let clients make up label values.
-  if (call.info.is_resource && call.resource == nullptr) return;
-  const RequestInfo& info = call.info;
-  const std::string verb = MetricVerb(call);
-  // Of a connection that is a WebSocket kube-apiserver knows no status.
-  const std::string code = std::to_string(reply.status == 101 ? 0 : reply.status);
-  const std::string_view dry_run = call.dry_run ? "All" : "";
-  const std::string_view subresource =
-      info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);
-  const metrics::RequestMetrics& metrics = *call.env.request_metrics;
-  if (reply.streaming) {
-    metrics.requests
-        .With({verb, dry_run, info.api_group, info.api_version, info.resource, subresource,
-               Scope(call), "apiserver", code})
-        .Increment();
-    return;
-  }
-  const metrics::RequestSeries series =
-      metrics.series->Of({verb, dry_run, info.api_group, info.api_version, info.resource,
-                          subresource, Scope(call), code});
-  const std::chrono::duration<double> took = call.env.clock->Steady() - call.started;
+  if (!IsMeasured(call) || reply.streaming) return;
+  const metrics::RequestSeries series = SeriesOf(call, reply.status);
   const std::chrono::duration<double> waited =
       (call.seat != nullptr ? call.seat->waited() : base::Duration::zero()) +
       call.recorder.mutating_webhook_time() + call.recorder.validating_webhook_time();
-  series.requests->Increment();
-  series.duration->Observe(took.count());
-  series.slo_duration->Observe((took - waited).count());
-  if (series.response_sizes != nullptr) series.response_sizes->Observe(static_cast<double>(size));
+  CountIn(series, call.env.clock->Steady() - call.started, waited, size);
+  if (series.lists != nullptr) {
+    series.lists->Increment();
+    series.fetched->Increment(call.fetched);
+    series.returned->Increment(call.returned);
+  }
   if (series.body_sizes != nullptr && !call.body.empty()) {
     series.body_sizes->Observe(static_cast<double>(call.body.size()));
   }
+  const std::string_view agent = call.headers().Get("User-Agent");
+  if (agent.substr(0, agent.find('/')) == "kube-apiserver") {
+    const RequestInfo& info = call.info;
+    call.env.access_metrics->self_requests
+        .With({MetricVerb(call), info.api_group, info.resource, info.subresource})
+        .Increment();
+  }
 }
 
-// Requests that were ended in self-defence.
+// Requests that were ended in self-defence. Unknown resources would let clients make up labels.
 void CountTermination(const Call& call, const Reply& reply) {
   if (call.info.is_resource && call.resource == nullptr) return;
   const RequestInfo& info = call.info;
-  const std::string_view subresource =
-      info.is_resource ? std::string_view(info.subresource) : std::string_view(info.path);
   call.env.request_metrics->terminations
-      .With({MetricVerb(call), info.api_group, info.api_version, info.resource, subresource,
-             Scope(call), "apiserver", std::to_string(reply.status)})
+      .With({MetricVerb(call), info.api_group, info.api_version, info.resource,
+             info.is_resource ? info.subresource : info.path, Scope(call), "apiserver",
+             std::to_string(reply.status)})
       .Increment();
 }
 
@@ -170,11 +213,38 @@ void Send(Call& call, Reply& reply) {
 
 }  // namespace
 
+metrics::RequestSeries SeriesOf(const Call& call, int status) {
+  const RequestInfo& info = call.info;
+  const std::string code = std::to_string(status);
+  metrics::RequestSeriesIndex& series = *call.env.request_metrics->series;
+  if (info.is_resource) {
+    return series.Of({MetricVerb(call), DryRun(call), info.api_group, info.api_version,
+                      info.resource, info.subresource, Scope(call), "apiserver", code});
+  }
+  const Page* page = PageOf(call);
+  return series.Of({MetricVerb(call), DryRun(call), "", "", page->resource, page->subresource, "",
+                    page->component, code});
+}
+
+void CountIn(const metrics::RequestSeries& series, std::chrono::duration<double> took,
+             std::chrono::duration<double> waited, std::size_t size) {
+  series.requests->Increment();
+  series.duration->Observe(took.count());
+  if (series.slo_duration != nullptr) series.slo_duration->Observe((took - waited).count());
+  if (series.response_sizes != nullptr) series.response_sizes->Observe(static_cast<double>(size));
+}
+
 metrics::Gauge& LongRunning(const Call& call) {
   const RequestInfo& info = call.info;
   return call.env.request_metrics->longrunning.With({MetricVerb(call), info.api_group,
                                                      info.api_version, info.resource,
                                                      info.subresource, Scope(call), "apiserver"});
+}
+
+metrics::Histogram& WatchListDuration(const Call& call) {
+  const RequestInfo& info = call.info;
+  return call.env.watch_metrics->list_duration.With(
+      {info.api_group, info.api_version, info.resource, Scope(call)});
 }
 
 void Refuse(Call& call) {
@@ -185,6 +255,13 @@ void Refuse(Call& call) {
   Reply reply = TextReply(429, "Too many requests, please try again later.\n");
   reply.headers.Set("Retry-After", std::to_string(call.env.seats->NoteRefused(call)));
   CountTermination(call, reply);
+  // Of what reaches no handler nothing is timed.
+  if (call.resource != nullptr) {
+    call.env.request_metrics->requests
+        .With({MetricVerb(call), DryRun(call), info.api_group, info.api_version, info.resource,
+               info.subresource, Scope(call), "apiserver", "429"})
+        .Increment();
+  }
   Finish(call, std::move(reply));
 }
 

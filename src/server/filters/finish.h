@@ -4,14 +4,26 @@
 // answer is sent, unless the request is the server's own.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+
 #include "metrics/metrics.h"
+#include "metrics/request_series.h"
 #include "server/call.h"
 
 namespace portcullis::server::filters {
 
 void Finish(Call& call, Reply reply);
+// The series of requests like this one that are answered so. REQUIRES: it is of a resource that is
+// served, or of a page that is measured.
+metrics::RequestSeries SeriesOf(const Call& call, int status);
+// One of them that has taken so long, of which it has waited for others, and whose answer has so many bytes.
+void CountIn(const metrics::RequestSeries& series, std::chrono::duration<double> took,
+             std::chrono::duration<double> waited, std::size_t size);
 // apiserver_longrunning_requests for calls like this one: watches count themselves while they last.
 metrics::Gauge& LongRunning(const Call& call);
+// apiserver_watch_list_duration_seconds, likewise.
+metrics::Histogram& WatchListDuration(const Call& call);
 // There is no seat for the call: 429.
 void Refuse(Call& call);
 

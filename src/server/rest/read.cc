@@ -82,6 +82,8 @@ VerbResult List(Call& call) {
   const engine::Selection selection = TRY(ReadSelection(call, options));
   engine::Listing listing = TRY(ListObjects(call, options, selection));
   if (!IsStored(*call.resource)) listing.meta.resource_version.clear();
+  call.fetched = listing.fetched;
+  call.returned = listing.objects.size();
   return ListReply(call, std::move(listing.objects), listing.meta);
 }
 

@@ -101,6 +101,12 @@ VerbResult Watch(Call& call) {
     TRY(Filter(call, session->selection, page.objects));
     session->initial = std::move(page.objects);
     session->ends_initial = session->bookmarks;
+    if (options.send_initial_events.value_or(false)) {
+      session->on_initial_end = [&duration = filters::WatchListDuration(call),
+                                 started = call.started, clock = call.env.clock] {
+        duration.Observe(std::chrono::duration<double>(clock->Steady() - started).count());
+      };
+    }
     after = page.revision;
   } else if (after == 0) {
     after = call.env.store->revision();
@@ -109,10 +115,15 @@ VerbResult Watch(Call& call) {
 
   Reply reply;
   reply.streaming = true;
-  if (!Start(call, *session, reply)) return reply;
-  if (!failure.ok()) {
+  const bool goes_on = Start(call, *session, reply);
+  // Of a connection that is a WebSocket kube-apiserver knows no status.
+  const auto series = filters::SeriesOf(call, session->web_socket ? 0 : 200);
+  if (goes_on && !failure.ok()) {
     call.exchange->Write(ErrorLine(*session, failure));
     call.exchange->Finish();
+  }
+  if (!goes_on || !failure.ok()) {
+    filters::CountIn(series, call.env.clock->Steady() - call.started, {}, 0);
     return reply;
   }
   metrics::Gauge& running = filters::LongRunning(call);
@@ -121,8 +132,11 @@ VerbResult Watch(Call& call) {
   if (flow_control::FlowControl* flow_control = call.env.seats->flow_control()) {
     forget = flow_control->watches().Register(FactsOf(call), call.info.query.Get("fieldSelector"));
   }
-  session->on_end = [&running, forget = std::move(forget)] {
+  session->on_end = [&running, forget = std::move(forget), series, started = call.started,
+                     clock = call.env.clock, &sent = session->sent,
+                     waited = call.seat != nullptr ? call.seat->waited() : base::Duration{}] {
     running.Add(-1);
+    filters::CountIn(series, clock->Steady() - started, waited, sent);
     if (forget) forget();
   };
   call.env.watches->Add(std::move(session));

@@ -12,6 +12,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "store/at_rest.h"
+#include "store/event_count.h"
 #include "store/shrink.h"
 #include "store/storage_key.h"
 
@@ -399,6 +400,9 @@ base::Status Backup(Store& store, const std::string& path) {
   return static_cast<Cache&>(store).Backup(path);
 }
 
+std::uint64_t CountEvents(const Store& store, const Collection& collection) {
+  return static_cast<const Cache&>(store).CountEvents(collection);
+}
 void ShrinkHistory(Store& store) { static_cast<Cache&>(store).ShrinkHistory(); }
 
 void ForgetDocuments(Store& store) { static_cast<Cache&>(store).ForgetDocuments(); }
@@ -418,6 +422,12 @@ void Cache::ForgetDocuments() {
       more = state->ForgetDocuments(kAtOnce, after);
     }
   }
+}
+
+std::uint64_t Cache::CountEvents(const Collection& collection) const {
+  const base::ReaderLock lock(state_mutex_);
+  const CollectionState* state = Find(collection);
+  return state == nullptr ? 0 : state->applied();
 }
 
 void Cache::ShrinkHistory() {

@@ -71,8 +71,9 @@ class Cache : public Store {
                                                   std::function<void()> ready) final;
   std::unique_ptr<Subscription> Subscribe(std::vector<Collection> collections, Observer& observer,
                                           const std::function<void()>& start) final;
-  void ShrinkHistory();    // see store/shrink.h
-  void ForgetDocuments();  // likewise
+  std::uint64_t CountEvents(const Collection& collection) const;  // see store/event_count.h
+  void ShrinkHistory();                                           // see store/shrink.h
+  void ForgetDocuments();                                         // likewise
 
  protected:
   Cache(Content content, const Options& options);

@@ -54,6 +54,7 @@ void CollectionState::Load(ObjectPtr object) { objects_.Insert(std::move(object)
 
 void CollectionState::Apply(EventPtr event, const Options& options,
                             std::vector<EventPtr>& garbage) {
+  ++applied_;
   switch (event->type) {
     case EventType::kAdded:
       objects_.Insert(event->object);

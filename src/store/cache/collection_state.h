@@ -26,6 +26,8 @@ class CollectionState {
 
   const std::shared_ptr<const CollectionName>& name() const { return name_; }
   std::size_t size() const { return objects_.size(); }
+  // Writes that have become visible since the start.
+  std::uint64_t applied() const { return applied_; }
 
   ObjectPtr Find(std::string_view position) const;
   // Puts an object in place at start-up, without history.
@@ -94,6 +96,7 @@ class CollectionState {
   // Revisions of events whose previous version is large.
   std::deque<std::int64_t> large_;
   std::size_t history_bytes_ = 0;
+  std::uint64_t applied_ = 0;
   std::int64_t first_floor_;
   std::int64_t floor_;
   std::map<std::string, std::int64_t, std::less<>> floor_of_namespace_;

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds /metrics to what a kube-apiserver 1.36 has shown after the same traffic (tests/reference/metrics.py): names, types, help
+texts, labels and buckets.
+
+    tests/integration/recorded_metrics.py --build build/release
+"""
+
+import json
+import pathlib
+import sys
+
+from story import expect, fail, run, serving
+
+REFERENCE = pathlib.Path(__file__).resolve().parent.parent / "reference"
+sys.path.insert(0, str(REFERENCE))
+
+import metrics  # noqa: E402
+import metrics_traffic  # noqa: E402
+import servers  # noqa: E402
+
+RECORDED = REFERENCE / "recorded" / "metrics.json"
+# Of etcd, which the server of this test has not, and of requests that wait, which none does here.
+OTHERWISE = {"apiserver_flowcontrol_current_inqueue_requests", "apiserver_flowcontrol_current_inqueue_seats",
+             "apiserver_storage_events_received_total", "etcd_bookmark_total", "etcd_request_duration_seconds", "etcd_requests_total",
+             "etcd_request_errors_total"}
+
+
+def page(program, folder):
+    folder = pathlib.Path(folder)
+    (folder / "audit.json").write_text(servers.AUDIT_POLICY)
+    flags = servers.FLAGS + servers.make_credentials(folder) + [f"--audit-policy-file={folder}/audit.json", f"--audit-log-path={folder}/audit.log"]
+    with serving(program, *[flag for flag in flags if not flag.startswith("--bind-address")], "--store=sqlite") as server:
+        hooks, bundle = metrics_traffic.hook_server(folder)
+        traffic = metrics_traffic.Traffic(f"https://127.0.0.1:{server.port}", servers.TOKEN, hooks.url, bundle, servers.client_certificate(folder))
+        traffic.send()
+        text = traffic.page()
+        hooks.server.shutdown()
+    return metrics.parse(text)
+
+
+def names_and_forms(program, folder):
+    """Every metric of the recording is here in the same form, or docs/metrics.md says why not."""
+    recorded, ours, patterns = json.loads(RECORDED.read_text()), page(program, folder), metrics.left_out()
+    expect("a table of what is left out", len(patterns) > 10, True)
+    wrong = []
+    for name, wanted in recorded.items():
+        if metrics.is_left_out(name, patterns) or name in OTHERWISE:
+            continue
+        found = metrics.facts(ours[name]) if name in ours else None
+        if found != wanted:
+            wrong.append(f"{name}: {found}, not {wanted}")
+    if wrong:
+        fail(f"{len(wrong)} of {len(recorded)} metrics differ:\n" + "\n".join(wrong))
+    served = [name for name in ours if metrics.is_left_out(name, patterns)]
+    expect("served and said to be left out", served, [])
+    unused = [pattern for pattern in patterns if not any(metrics.is_left_out(name, [pattern]) for name in recorded)]
+    expect("said to be left out and unknown to kube-apiserver", unused, [])
+
+
+if __name__ == "__main__":
+    run("recorded_metrics", __doc__, [names_and_forms], lambda folder: folder)
