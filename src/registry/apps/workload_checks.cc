@@ -107,8 +107,10 @@ void CheckStatusAtMost(json::Value status, std::string_view field, std::string_v
 }
 
 void CheckCollisionCount(json::Value status, json::Value old, FieldErrors& errors) {
+  const json::Value before = old["collisionCount"];
   const std::int64_t now = status["collisionCount"].AsInt();
-  if (old["collisionCount"].is_null() || now >= old["collisionCount"].AsInt()) return;
+  const bool is_kept = !status["collisionCount"].is_null() && now >= before.AsInt();
+  if (before.is_null() || is_kept) return;
   errors.push_back(
       api::Invalid(FieldPath("status", "collisionCount"), now, "cannot be decremented"));
 }

@@ -196,6 +196,10 @@ class Services final : public DefaultStrategy {
           return TypeOf(service) == "LoadBalancer" || TypeOf(service) == "NodePort" ||
                  (TypeOf(service) == "ClusterIP" && !service["spec"]["externalIPs"].empty());
         });
+    if (!is_balanced(object) && !object["status"]["loadBalancer"].empty()) {
+      object = json::SetPath(ctx.arena, object, {"status", "loadBalancer"},
+                             json::MakeObject(ctx.arena, {}));
+    }
     return DropNodePorts(ctx, object, old);
   }
 
