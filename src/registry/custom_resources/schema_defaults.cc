@@ -7,6 +7,7 @@
 #include "api/schema/schema.h"
 #include "api/schema/validate.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/sorted.h"
 #include "kube_cel/evaluation.h"
 #include "kube_cel/rule_set.h"
@@ -48,6 +49,20 @@ bool HasUnknown(Value value, Value props, bool is_resource) {
     if (HasUnknown(member.value, *known, (*known)[kEmbedded].AsBool())) return true;
   }
   return false;
+}
+
+// The schema that defaults are checked by: what is an integer or a string may be anything.
+Value OfAnyType(json::Arena& arena, Value props) {
+  if (!props.is_object()) return props;
+  props = json::Without(arena, props, "x-kubernetes-int-or-string");
+  for (const std::string_view field : {"items", "additionalProperties"}) {
+    if (!props[field].is_object()) continue;
+    props = json::With(arena, props, field, OfAnyType(arena, props[field]));
+  }
+  if (!props.Has("properties")) return props;
+  const auto edit = [&](const json::Member& each) { return OfAnyType(arena, each.value); };
+  return json::With(arena, props, "properties",
+                    json::EditMembers(arena, props["properties"], edit));
 }
 
 class Defaults {
@@ -96,10 +111,10 @@ class Defaults {
       if (errors_.size() != before) return;
     }
     const std::size_t before = errors_.size();
-    api::schema::ValidateValue({props}, value, path, errors_);
+    json::Arena arena;
+    api::schema::ValidateValue({OfAnyType(arena, props)}, value, path, errors_);
     if (errors_.size() != before || !HasRules(props)) return;
     const kube_cel::RuleSet rules(props, is_resource);
-    json::Arena arena;
     spent_ = !EvaluateDefaultRules(arena, rules.root(), value, path, budget_, errors_);
   }
 
