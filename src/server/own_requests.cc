@@ -134,8 +134,7 @@ class OwnClient final : public controllers::Client {
   // As far as the seat. What is refused has been answered.
   base::Status Enter(const std::shared_ptr<Call>& call) const {
     if (limits_ == Limits::kNone) return base::OkStatus();
-    const base::Status full(base::Reason::kTooManyRequests,
-                            "Too many requests, please try again later.");
+    base::Status full(base::Reason::kTooManyRequests, "Too many requests, please try again later.");
     if (call->info.method != "DELETE" && !env_.memory->Admits(call->started)) {
       filters::Finish(*call, ErrorReply(*call, full));
       return full;
