@@ -130,6 +130,22 @@ TEST(Protocol, ARequestWhoseTimeIsOverIsNotLookedAt) {
   EXPECT_EQ(server.Get(base::StrCat(kConfigMaps, "/late")).status, 404);
 }
 
+// Unlike kube-apiserver, in which each path becomes a series of metrics.
+TEST(Protocol, NamesThatClientsMakeUpAreNoLabels) {
+  TestServer server;
+  for (const std::string_view path : {"/made-up", "/api/v1/made-up", "/apis/made-up/v1/a",
+                                      "/api/v1/namespaces/a/pods/b/made-up"}) {
+    EXPECT_EQ(server.Anonymous(base::StrCat(path, "?timeout=1ns")).status, 504) << path;
+  }
+  EXPECT_EQ(server.Anonymous("/version?timeout=1ns").status, 504);
+  const std::string page = server.Get("/metrics").body;
+  EXPECT_EQ(page.find("made-up"), page.npos);
+  EXPECT_NE(
+      page.find(R"(apiserver_request_terminations_total{code="504",component="apiserver",)"
+                R"(group="",resource="",scope="",subresource="/version",verb="GET",version=""} 1)"),
+      page.npos);
+}
+
 // As kube-apiserver without a kubelet.
 TEST(Protocol, PodsThatDoNotRunHaveNoLog) {
   TestServer server;

@@ -113,13 +113,31 @@ void Count(const Call& call, const Reply& reply, std::size_t size) {
   }
 }
 
-// Requests that were ended in self-defence. Unknown resources would let clients make up labels.
+// Whether the request is for a resource and a subresource that are served. Of others clients can make up any
+// number of names, also without credentials; none of them becomes the value of a label.
+bool IsServed(const Call& call) {
+  const std::string_view subresource = call.info.subresource;
+  return call.resource != nullptr &&
+         (subresource.empty() || call.resource->FindSubresource(subresource) != nullptr);
+}
+
+// For the same reason the path of a page, "" if it is none of ours.
+std::string_view PathLabel(std::string_view path) {
+  constexpr std::string_view kOthers[] = {"/metrics", "/openapi/v2", "/version"};
+  const auto is_path = [path](const Page& page) { return page.path == path; };
+  const bool is_known =
+      std::any_of(std::begin(kPages), std::end(kPages), is_path) ||
+      std::find(std::begin(kOthers), std::end(kOthers), path) != std::end(kOthers);
+  return is_known ? path : "";
+}
+
+// Requests that were ended in self-defence.
 void CountTermination(const Call& call, const Reply& reply) {
-  if (call.info.is_resource && call.resource == nullptr) return;
   const RequestInfo& info = call.info;
+  if (info.is_resource && !IsServed(call)) return;
   call.env.request_metrics->terminations
       .With({MetricVerb(call), info.api_group, info.api_version, info.resource,
-             info.is_resource ? info.subresource : info.path, Scope(call), "apiserver",
+             info.is_resource ? info.subresource : PathLabel(info.path), Scope(call), "apiserver",
              std::to_string(reply.status)})
       .Increment();
 }
@@ -256,7 +274,7 @@ void Refuse(Call& call) {
   reply.headers.Set("Retry-After", std::to_string(call.env.seats->NoteRefused(call)));
   CountTermination(call, reply);
   // Of what reaches no handler nothing is timed.
-  if (call.resource != nullptr) {
+  if (IsServed(call)) {
     call.env.request_metrics->requests
         .With({MetricVerb(call), DryRun(call), info.api_group, info.api_version, info.resource,
                info.subresource, Scope(call), "apiserver", "429"})
