@@ -230,7 +230,7 @@ class Creation final : public Execution {
     write.ns = op_.ns;
     write.name = name_;
     write.encoded = TRY(EncodeWithin(op_, object_, !mode_.track_fields));
-    if (lacks_defaults_) write.encoded.bytes += ' ';
+    if (lacks_defaults_) MarkLacksDefaults(write.encoded);
     return std::optional<PendingWrite>(std::move(write));
   }
 

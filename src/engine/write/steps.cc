@@ -100,6 +100,8 @@ base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object,
   return read;
 }
 
+void MarkLacksDefaults(store::Encoded& encoded) { encoded.bytes += ' '; }
+
 bool SameContent(const store::Encoded& encoded, const store::Object& current) {
   const std::string_view bytes = current.bytes();
   const std::string revision = std::to_string(current.revision());

@@ -38,6 +38,9 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 // kube-apiserver stores the object without them. It writes such an object anew when an update changes
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
+// Marks what is to be stored as such an object: by a blank behind its bytes, which store::Object::Make()
+// takes off.
+void MarkLacksDefaults(store::Encoded& encoded);
 
 // Whether an object of these bytes is stored so already.
 bool SameContent(const store::Encoded& encoded, const store::Object& current);

@@ -199,7 +199,7 @@ class Attempt {
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();
     }
-    if (lacks_defaults_) write.encoded.bytes += ' ';
+    if (lacks_defaults_) MarkLacksDefaults(write.encoded);
     return std::optional<PendingWrite>(std::move(write));
   }
 
