@@ -107,7 +107,7 @@ if(PC_PCH)
     find_package(GTest REQUIRED)
     pc_add_pch(pc_test_pch ${PC_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
     target_link_libraries(pc_test_pch PRIVATE GTest::gtest GTest::gmock)
-    target_compile_options(pc_test_pch PRIVATE $<$<CONFIG:Release>:-O0>)  # as the tests are
+    target_compile_options(pc_test_pch PRIVATE -O0)  # as the tests are
   endif()
 endif()
 
@@ -235,7 +235,7 @@ function(pc_test name)
   target_compile_definitions(${name} PRIVATE PC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   pc_use_pch(${name} pc_test_pch)
   # The tests themselves are compiled a third faster so, and none is slow by what it does itself.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${name} PRIVATE -O0)
   if(PC_SANITIZE)
     # Frames are several times larger then; documents of the greatest depth need a larger stack.
     add_test(NAME ${name} COMMAND sh -c "ulimit -s 65536 && exec $<TARGET_FILE:${name}>")
