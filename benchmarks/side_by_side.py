@@ -29,8 +29,10 @@ P99_GOAL = 3  # ms, of creates under 16 connections
 ROWS = [
     ("create-configmap", "create a ConfigMap of 1 KB", 20, 12),
     ("create-pod", "create a Pod of 2 KB", 20, 12),
+    ("create-pod-protobuf", "create a Pod, in protobuf", None, None),
     ("get", "get a ConfigMap", None, None),
     ("list", "list 500 ConfigMaps", None, None),
+    ("list-protobuf", "list 500 ConfigMaps, in protobuf", None, None),
     ("validating-1", "create, 1 validating webhook", 15, None),
     ("validating-10", "create, 10 validating webhooks", 15, None),
     ("mutating-1", "create, 1 mutating webhook", 15, None),

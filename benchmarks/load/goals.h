@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Goals: figures that the issues set, each measured against a baseline of the same run. A goal
+// Goals: figures to reach, each measured against a baseline of the same run. A goal
 // starts its own servers, prepares them, measures, and says whether the target is met.
 #pragma once
 
@@ -55,7 +55,6 @@ class Workshop {
 
 struct Goal {
   std::string_view name;
-  int issue = 0;
   std::string_view summary;
   base::Status (*run)(Workshop& shop);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issue 3: what CustomResourceDefinitions cost.
+// What CustomResourceDefinitions cost.
 #include "base/strings.h"
 #include "goals.h"
 

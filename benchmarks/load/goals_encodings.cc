@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issue 13: requests in protobuf and in CBOR beside the same in JSON, of one server in turn.
+// Requests in protobuf and in CBOR beside the same in JSON, of one server in turn.
 #include "base/strings.h"
-#include "engine/codec/cbor.h"
-#include "engine/codec/protobuf.h"
+#include "encodings.h"
 #include "goals.h"
-#include "json/reader.h"
-#include "json/writer.h"
+#include "objects.h"
 
 namespace portcullis::load {
 namespace {
@@ -14,46 +12,17 @@ namespace {
 constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
 constexpr std::size_t kListed = 500;
 
-// What a request takes and gives.
-struct Form {
-  std::string_view type;
-  std::string_view prefix;  // of the names of what is created
-  void (*write)(json::Value object, std::string& out);
-};
-constexpr Form kJson{"application/json", "j-",
-                     [](json::Value object, std::string& out) { json::Write(object, out); }};
-constexpr Form kProtobuf{engine::kProtobufType, "b-", [](json::Value object, std::string& out) {
-                           if (!engine::WriteProtobuf(object, out).ok()) out.clear();
-                         }};
-constexpr Form kCbor{engine::kCborType, "c-", [](json::Value object, std::string& out) {
-                       engine::WriteCbor(nullptr, object, out);
-                     }};
-
-std::string PodBody(const std::string& name, const Form& form) {
-  json::Arena arena;
-  std::string body;
-  const auto pod = json::Parse(arena, PodText(name));
-  if (pod.ok()) form.write(*pod, body);
-  return body;
-}
-
-net::ClientRequest In(const Form& form, net::ClientRequest request) {
-  request.headers.Set("Accept", std::string(form.type));
-  if (request.body) request.headers.Set("Content-Type", std::string(form.type));
-  return request;
-}
-
-MakeRequest Creates(const Target& target, const Form& form) {
-  return [&target, form](std::size_t number) {
-    const std::string name = base::StrCat(form.prefix, std::to_string(number));
-    return In(form, target.Request("POST", base::StrCat(kPods, "?dryRun=All"),
-                                   std::make_shared<const std::string>(PodBody(name, form))));
+MakeRequest Creates(const Target& target, const Encoding& encoding) {
+  return [&target, encoding](std::size_t number) {
+    const auto body = std::make_shared<const std::string>(
+        encoding.encode(PodText(base::StrCat("o-", std::to_string(number)))));
+    return In(encoding, target.Request("POST", base::StrCat(kPods, "?dryRun=All"), body));
   };
 }
 
-MakeRequest Reads(const Target& target, const Form& form, std::string_view what) {
-  return [&target, form, path = base::StrCat(kPods, what)](std::size_t) {
-    return In(form, target.Request("GET", path));
+MakeRequest Reads(const Target& target, const Encoding& encoding, std::string_view what) {
+  return [&target, encoding, path = base::StrCat(kPods, what)](std::size_t) {
+    return In(encoding, target.Request("GET", path));
   };
 }
 
@@ -72,8 +41,8 @@ void Add(Workshop& shop, const Duel& duel, std::string_view what) {
                            .spread = duel.rate.spread});
 }
 
-// Creates, reads and lists in `form` beside those in JSON.
-base::Status BesideJson(Workshop& shop, const Form& form, const std::string& flags) {
+// Creates, reads and lists in another encoding beside those in JSON.
+base::Status BesideJson(Workshop& shop, const Encoding& encoding, const std::string& flags) {
   constexpr int kConnections = 4;
   constexpr int kSlices = 20;
   constexpr double kSeconds = 0.15;
@@ -90,9 +59,9 @@ base::Status BesideJson(Workshop& shop, const Form& form, const std::string& fla
     if (result.second.errors > 0) return base::ConfigError(result.second.first_error);
     return base::OkStatus();
   };
-  TRY(duel(Creates(target, kJson), Creates(target, form), "create a Pod (dry run)"));
-  TRY(duel(Reads(target, kJson, "/p-1"), Reads(target, form, "/p-1"), "get a Pod"));
-  return duel(Reads(target, kJson, ""), Reads(target, form, ""), "list 500 Pods");
+  TRY(duel(Creates(target, kJson), Creates(target, encoding), "create a Pod (dry run)"));
+  TRY(duel(Reads(target, kJson, "/p-1"), Reads(target, encoding, "/p-1"), "get a Pod"));
+  return duel(Reads(target, kJson, ""), Reads(target, encoding, ""), "list 500 Pods");
 }
 
 }  // namespace

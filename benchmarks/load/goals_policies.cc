@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issue 4: what policies cost.
+// What policies cost.
 #include "base/strings.h"
 #include "goals.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issues 3 and 5: watches, lists, and what stored objects occupy.
+// Watches, lists, and what stored objects occupy.
 #include "base/strings.h"
 #include "goals.h"
 #include "watchers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Issue 3: what webhooks cost.
+// What webhooks cost.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -93,7 +93,7 @@ base::Status Main(int argc, char** argv) {
                   std::string(scenario.summary).c_str());
     }
     for (const auto& goal : Goals()) {
-      std::printf("%-20s issue %d: %s\n", std::string(goal.name).c_str(), goal.issue,
+      std::printf("%-20s a goal: %s\n", std::string(goal.name).c_str(),
                   std::string(goal.summary).c_str());
     }
     return base::OkStatus();

@@ -81,14 +81,17 @@ class Stage {
 
   net::ClientRequest Request(std::size_t number) const {
     if (scenario_.paced) nanosleep(&kPause, nullptr);
+    return In(*scenario_.encoding, Unencoded(number));
+  }
+
+ private:
+  net::ClientRequest Unencoded(std::size_t number) const {
     const std::string name = base::StrCat("o-", std::to_string(number));
     switch (scenario_.work) {
       case Work::kCreateConfigMap:
-        return target_.Request("POST", Collection("configmaps"),
-                               std::make_shared<const std::string>(ConfigMapText(name)));
+        return Post("configmaps", ConfigMapText(name));
       case Work::kCreatePod:
-        return target_.Request("POST", Collection("pods"),
-                               std::make_shared<const std::string>(PodText(name)));
+        return Post("pods", PodText(name));
       case Work::kGet:
         return target_.Request(
             "GET",
@@ -100,7 +103,11 @@ class Stage {
     return target_.Request("GET", Collection("configmaps"));
   }
 
- private:
+  net::ClientRequest Post(std::string_view resource, std::string_view object) const {
+    return target_.Request("POST", Collection(resource),
+                           std::make_shared<const std::string>(scenario_.encoding->encode(object)));
+  }
+
   std::string Collection(std::string_view resource) const {
     return base::StrCat("/api/v1/namespaces/", namespace_, "/", resource);
   }
@@ -198,10 +205,20 @@ const std::vector<Scenario>& Scenarios() {
        .summary = "create a Pod of 2 KB with the default plugins",
        .work = Work::kCreatePod,
        .recorded = {707, 20, 65, 2.53}},
+      {.name = "create-pod-protobuf",
+       .summary = "create a Pod of 2 KB, in protobuf",
+       .work = Work::kCreatePod,
+       .encoding = &kProtobuf,
+       .recorded = {}},
       {.name = "get", .summary = "get a ConfigMap of 1 KB", .work = Work::kGet, .recorded = {}},
       {.name = "list",
        .summary = "list 500 ConfigMaps of 1 KB",
        .work = Work::kList,
+       .recorded = {}},
+      {.name = "list-protobuf",
+       .summary = "list 500 ConfigMaps of 1 KB, in protobuf",
+       .work = Work::kList,
+       .encoding = &kProtobuf,
        .recorded = {}},
       {.name = "list-5000",
        .summary = "list 5,000 ConfigMaps of 1 KB",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "duel.h"
+#include "encodings.h"
 #include "runner.h"
 #include "target.h"
 #include "webhooks.h"
@@ -30,6 +31,7 @@ struct Scenario {
   std::string_view name;
   std::string_view summary;
   Work work = Work::kCreateConfigMap;
+  const Encoding* encoding = &kJson;
   int validating_webhooks = 0;
   int mutating_webhooks = 0;
   int idle_webhooks = 0;  // configured, but for other resources
