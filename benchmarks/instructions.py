@@ -11,7 +11,8 @@ every 20 ms is counted too often, as a create takes that long here: 7,000 to 21,
 
 The store is memory, or an etcd of its own with --etcd. With --webhooks, so many validating webhooks match each create; they
 are served by this process and allow everything. With --baseline, another program of this repository is counted as well and
-the ratio to it is printed. --keep FOLDER keeps the profiles, for callgrind_annotate.
+the ratio to it is printed. --passes prints how many of them each pass over the object takes, --keep FOLDER keeps the profiles,
+for callgrind_annotate.
 """
 
 import argparse
@@ -50,6 +51,23 @@ def container(number):
 KINDS = {
     "configmaps": {"apiVersion": "v1", "kind": "ConfigMap", "data": {f"k{i}": "v" * 90 for i in range(10)}},
     "pods": {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container(0), container(1)]}},
+}
+
+# What is done with an object, and the function of it; none of them calls another.
+PASSES = {
+    "read and decrypt": "SSL_read_ex",
+    "read the JSON": "portcullis::json::Parse(",
+    "decode by the schema": "portcullis::api::schema::Decode(",
+    "defaults": "portcullis::engine::ApplyDefaults(",
+    "defaults of what admission has changed": "portcullis::engine::WithDefaultsOfReads(",
+    "prepare, by kind": "::PrepareForCreate(",
+    "plugins that mutate": "portcullis::engine::RunMutating(",
+    "plugins that validate": "portcullis::engine::RunValidating(",
+    "validate, by kind": "portcullis::registry::DefaultStrategy::Validate(",
+    "warnings, by kind": "portcullis::registry::DefaultStrategy::Warnings(",
+    "managedFields": "portcullis::api::patch::Track(",
+    "text for the store and the answer": "portcullis::engine::EncodeForStore(",
+    "encrypt and send": "SSL_write_ex",
 }
 
 
@@ -143,12 +161,28 @@ class Server:
     def counted(self):
         return int(re.search(r"^totals: (\d+)", self.profile.read_text(encoding="utf-8"), re.MULTILINE)[1])
 
+    def passes(self):
+        """The instructions of each pass, with all that it calls, and of what is none."""
+        text = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", "--auto=no", self.profile],
+                              check=True, capture_output=True, text=True).stdout
+        found = dict.fromkeys(PASSES, 0)
+        # A function stands there once for each file of which something is inlined in it, always with all that it calls.
+        for count, function in re.findall(r"^ *([\d,]+) \([^)]*\)  (.*)$", text, re.MULTILINE):
+            for name, mark in PASSES.items():
+                if mark in function:
+                    found[name] = max(found[name], int(count.replace(",", "")))
+        missing = [name for name, count in found.items() if count == 0]
+        if missing:
+            sys.exit(f"no function in the profile is that of: {', '.join(missing)}")
+        return found | {"HTTP, authentication, authorization, flow control, commit, audit, metrics": self.counted() - sum(found.values())}
+
 
 class Measurement:
     """What is counted of each program."""
 
     def __init__(self, args, folder, resource, webhooks):
         self.with_etcd, self.creates, self.resource, self.webhooks = args.etcd, args.creates, resource, webhooks
+        self.passes = {} if args.passes else None
         self.folder = folder / (f"{resource}-{webhooks}-webhooks" if webhooks else resource)
         self.name = f"a create of {resource}" + (f", {webhooks} webhook{'s' * (webhooks > 1)}" if webhooks else "")
 
@@ -170,6 +204,8 @@ class Measurement:
             server.counting(False)
         finally:
             server.stop()
+        if self.passes is not None:
+            self.passes = {name: count / self.creates for name, count in server.passes().items()}
         return server.counted() / self.creates
 
 
@@ -181,6 +217,7 @@ def main():
     parser.add_argument("--creates", type=int, default=400, help="of each kind; default: %(default)s")
     parser.add_argument("--etcd", action="store_true", help="store in etcd instead of memory")
     parser.add_argument("--webhooks", default="0", help="how many match each create, several numbers in turn; default: %(default)s")
+    parser.add_argument("--passes", action="store_true", help="where they go")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the profiles")
     args = parser.parse_args()
     if shutil.which("valgrind") is None or (args.etcd and find_etcd() is None):
@@ -192,11 +229,14 @@ def main():
         for resource, webhooks in itertools.product(args.kinds.split(","), map(int, args.webhooks.split(","))):
             measurement = Measurement(args, folder, resource, webhooks)
             ours = measurement.of(args.build / "portcullis")
+            passes = measurement.passes or {}
             line = f"{measurement.name}: {ours:,.0f} instructions"
             if args.baseline:
                 before = measurement.of(args.baseline, "-baseline")
                 line += f", {before:,.0f} by the baseline: {ours / before:.3f}x"
             print(line, flush=True)
+            for name, count in passes.items():
+                print(f"  {count:>9,.0f} {count / ours:>4.0%}  {name}")
     return 0
 
 
