@@ -149,7 +149,7 @@ class Unit:
     def update(self, one):
         body = one.apply(self.thing)
         if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and self.random.random() < 0.8:
-            body = {**body, "metadata": {**body["metadata"], "resourceVersion": VERSION}}
+            body = {**body, "metadata": {**(body.get("metadata") or {}), "resourceVersion": VERSION}}
         return self.write("PUT", body, "application/json")
 
     def apply(self, one):
@@ -242,7 +242,7 @@ class Unit:
         manager, dice = self.random.choice(("m", "m1", "m2")), self.random.random()
         query = {"dryRun": None, "fieldManager": manager, "fieldValidation": None}
         if dice < 0.3:
-            body = {**body, "metadata": {**body["metadata"], "resourceVersion": VERSION}}
+            body = {**body, "metadata": {**(body.get("metadata") or {}), "resourceVersion": VERSION}}
             if self.random.random() < 0.1:
                 body["metadata"]["managedFields"] = self.random.choice(([], [{}], None))
             return self.write("PUT", body, "application/json", "walk: update", **query)

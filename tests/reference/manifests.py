@@ -96,11 +96,13 @@ class Project:
     def define(self, definition, is_new):
         """Learns the places of a custom resource and waits for them: the stored definition may serve other versions than this one."""
         spec = definition.thing.get("spec") or {}
-        for version in (spec.get("versions") or []) if "group" in spec else []:
+        names = spec.get("names") if isinstance(spec.get("names"), dict) else {}
+        whole = "group" in spec and {"kind", "plural"} <= set(names)  # a test suite has others
+        for version in [one for one in spec.get("versions") or [] if isinstance(one, dict)] if whole else []:
             prefix = f"/apis/{spec['group']}/{version.get('name')}"
-            self.places[spec["group"], version.get("name"), spec["names"]["kind"]] = (prefix, spec["names"]["plural"], spec.get("scope") == "Namespaced")
+            self.places[spec["group"], version.get("name"), names["kind"]] = (prefix, names["plural"], spec.get("scope") == "Namespaced")
             for _ in range(100 if is_new else 10):
-                if not version.get("served") or all(a.code != 404 for a in self.pair.do(Request("GET", f"{prefix}/{spec['names']['plural']}?limit=1"))):
+                if not version.get("served") or all(a.code != 404 for a in self.pair.do(Request("GET", f"{prefix}/{names['plural']}?limit=1"))):
                     break
                 time.sleep(0.05)
         # It is served before its status says so, and approved last.
