@@ -187,12 +187,13 @@ base::Status SetCiphers(SSL_CTX* context, const std::vector<std::string>& suites
       const SSL_CIPHER* candidate = sk_SSL_CIPHER_value(known, i);
       if (suite == SSL_CIPHER_standard_name(candidate)) cipher = candidate;
     }
-    if (cipher == nullptr) {
-      return base::ConfigError(
-          base::StrCat("Cipher suite ", suite, " not supported or doesn't exist"));
-    }
+    if (cipher == nullptr) continue;
     const bool is_13 = std::string_view(SSL_CIPHER_get_version(cipher)) == "TLSv1.3";
     (is_13 ? tls13 : tls12).emplace_back(SSL_CIPHER_get_name(cipher));
+  }
+  if (tls12.empty() && tls13.empty()) {
+    return base::ConfigError(
+        base::StrCat("OpenSSL has none of the cipher suites ", base::Join(suites, ",")));
   }
   if (!tls12.empty()) SSL_CTX_set_cipher_list(context, base::Join(tls12, ":").c_str());
   if (!tls13.empty()) SSL_CTX_set_ciphersuites(context, base::Join(tls13, ":").c_str());

@@ -33,6 +33,9 @@ base::Result<NamedCertificate> ParseNamedCertificate(std::string_view value);
 // What is wrong with --tls-curve-preferences. The error is kube-apiserver's.
 base::Status CheckCurves(const std::vector<int>& curves);
 
+// --tls-cipher-suites by their names at IANA; the error is kube-apiserver's.
+base::Result<std::vector<std::string>> CheckCipherSuites(const std::vector<std::string>& names);
+
 // --tls-min-version; the error is kube-apiserver's.
 base::Result<net::TlsVersion> ParseTlsVersion(std::string_view name);
 

@@ -84,7 +84,7 @@ base::Result<ServingCertificate> MakeServingCertificate(const Options& options,
   }
   serving.tls.certificate = {std::move(pair.certificate_pem), std::move(pair.key_pem), {}};
   serving.tls.min_version = TRY(server::ParseTlsVersion(options.tls_min_version));
-  serving.tls.cipher_suites = options.tls_cipher_suites;
+  serving.tls.cipher_suites = TRY(server::CheckCipherSuites(options.tls_cipher_suites));
   if (!options.client_ca_file.empty()) {
     serving.tls.client_certificates = net::ClientCertificates::kRequest;
     serving.tls.client_ca_pem = TRY(pki::LoadCertificates(options.client_ca_file));

@@ -20,6 +20,9 @@ from story import expect, fail, run, serving, until
 WRONG = [
     (["--tls-min-version=VersionTLS9"], 'unknown tls version "VersionTLS9"'),
     (["--tls-cipher-suites=TLS_WITH_LOVE"], "Cipher suite TLS_WITH_LOVE not supported or doesn't exist"),
+    (["--tls-cipher-suites=TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"],
+     "Cipher suite TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 not supported or doesn't exist"),
+    (["--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA"], "OpenSSL has none of the cipher suites TLS_RSA_WITH_RC4_128_SHA"),
     (["--tls-curve-preferences=23, 24"], 'invalid argument "23, 24" for "--tls-curve-preferences" flag: '
                                          'strconv.ParseInt: parsing " 24": invalid syntax'),
     (["--tls-curve-preferences=23", "--tls-curve-preferences=0x17"], "duplicate curve preference 23"),
@@ -102,7 +105,8 @@ def certificates(program, pki):
                  f"--tls-private-key-file={pki.path('main.key')}",
                  f"--tls-sni-cert-key={pki.path('shop.crt')},{pki.path('shop.key')}",
                  f"--tls-sni-cert-key={pki.path('office.crt')},{pki.path('office.key')}:*.office.example,desk",
-                 "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384") as server:
+                 "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305,"
+                 "TLS_RSA_WITH_RC4_128_SHA") as server:
         for name, wanted in (("shop.example", "shop"), ("SHOP.example", "shop"), ("a.office.example", "office"),
                              ("desk", "office"), ("other.example", "main"), (None, "main"), ("office.example", "main")):
             expect(f"the certificate for {name}", handshake(server.port, name)[0], wanted)
@@ -111,6 +115,8 @@ def certificates(program, pki):
             context.maximum_version = ssl.TLSVersion.TLSv1_2
         expect("the cipher", handshake(server.port, None, old)[1], "ECDHE-ECDSA-AES256-GCM-SHA384")
         refuses(server.port, lambda context: (old(context), context.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256")))
+        expect("the cipher of an old name", handshake(server.port, None, lambda context: (
+            old(context), context.set_ciphers("ECDHE-ECDSA-CHACHA20-POLY1305")))[1], "ECDHE-ECDSA-CHACHA20-POLY1305")
 
         pki.issue("ca", "main", "renewed", "subjectAltName=DNS:main.example\n")
         pki.issue("ca", "shop", "new-shop", "subjectAltName=DNS:shop.example\n")
