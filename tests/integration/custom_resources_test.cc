@@ -76,6 +76,34 @@ TEST(CustomResources, AShortNameInUseKeepsADefinitionFromBeingServed) {
   EXPECT_EQ(server.Get("/apis/example.com/v1/namespaces/default/others").status, 200);
 }
 
+// kube-apiserver keeps these apart in etcd: nothing that it serves itself is an instance.
+TEST(CustomResources, TheEndOfADefinitionOfAKindOfKubernetesTakesNoneOfIt) {
+  TestServer server;
+  constexpr std::string_view kClasses = "/apis/networking.k8s.io/v1/ingressclasses";
+  ASSERT_EQ(
+      server.Post(kClasses, R"({"metadata":{"name":"kept"},"spec":{"controller":"a.b/c"}})").status,
+      201);
+  ASSERT_EQ(server
+                .Post(kDefinitions,
+                      R"({"metadata":{"name":"ingressclasses.networking.k8s.io","annotations":
+                  {"api-approved.kubernetes.io":"https://example.com"}},"spec":{
+                  "group":"networking.k8s.io","scope":"Cluster",
+                  "names":{"plural":"ingressclasses","kind":"IngressClass"},
+                  "versions":[{"name":"v1","served":true,"storage":true,
+                  "schema":{"openAPIV3Schema":{"type":"object"}}}]}})")
+                .status,
+            201);
+  const std::string path = base::StrCat(kDefinitions, "/ingressclasses.networking.k8s.io");
+  const Answer made = Eventually(server, path, [](const Answer& answer) {
+    return ConditionOf(answer, "Established")["status"].AsString() == "True";
+  });
+  ASSERT_EQ(ConditionOf(made, "Established")["status"].AsString(), "True") << made.body;
+  ASSERT_EQ(server.Delete(path).status, 200);
+  const auto gone = [](const Answer& answer) { return answer.status == 404; };
+  ASSERT_EQ(Eventually(server, path, gone).status, 404);
+  EXPECT_EQ(server.Get(base::StrCat(kClasses, "/kept")).status, 200);
+}
+
 TEST(CustomResources, NewDefaultsAreSeenInStoredObjects) {
   TestServer server;
   server.Post(kDefinitions, Definition("things", "Thing", "th", R"({"a":{"type":"string"}})"));

@@ -265,6 +265,8 @@ bool CustomResourceDefinitions::Finish(const std::string& name, const store::Obj
 // that is gone holds up nothing.
 std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
   const store::Collection collection = InstancesOf(definition);
+  // Those of a group of Kubernetes are not served: what is stored there is Kubernetes' own.
+  if (built_in_->FindGroup(collection.group) != nullptr) return 0;
   for (const store::ObjectPtr& item : world_.store->List(collection)) {
     const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
     store::Preconditions preconditions;
