@@ -115,6 +115,22 @@ TEST_F(OlderReleases, ADriverOfANodeKeepsItsCount) {
   EXPECT_EQ(Errors("1.34", "storage.k8s.io", "csinodes", kOld, kOld), "");
 }
 
+TEST_F(OlderReleases, StatusesOfJobsAreChecked) {
+  constexpr std::string_view kJob = R"({"spec":{"completionMode":"NonIndexed"}})";
+  constexpr std::string_view kFailed =
+      R"({"spec":{"completionMode":"NonIndexed"},"status":{"active":1,"conditions":[)"
+      R"({"type":"Failed","status":"True"}]}})";
+  const auto errors = [&](std::string_view version) {
+    Context context = ContextOf(version);
+    context.subresource = "status";
+    api::FieldErrors found;
+    StrategyOf("batch", "jobs")->ValidateUpdate(context, Parse(kFailed), Parse(kJob), found);
+    return found.size();
+  };
+  EXPECT_EQ(errors("1.31"), 0U);  // no others than Kubernetes' controller write them
+  EXPECT_EQ(errors("1.34"), 3U);
+}
+
 TEST_F(OlderReleases, ClassesOfAttributesStay) {
   constexpr std::string_view kOld = R"({"spec":{"volumeAttributesClassName":"a"}})";
   constexpr std::string_view kNew = R"({"spec":{"volumeAttributesClassName":"b"}})";

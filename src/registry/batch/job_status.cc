@@ -30,8 +30,16 @@ struct Conditions {
 
 class Checker {
  public:
-  Checker(json::Value job, json::Value old, FieldErrors& errors)
-      : job_(job), old_(old), status_(job["status"]), is_(job), was_(old), errors_(errors) {}
+  Checker(const Context& ctx, json::Value job, json::Value old, FieldErrors& errors)
+      : job_(job),
+        old_(old),
+        status_(job["status"]),
+        is_(job),
+        was_(old),
+        of_others_(ctx.release->GateEnabled("JobManagedBy")),
+        success_of_all_(of_others_ || ctx.release->GateEnabled("JobPodReplacementPolicy") ||
+                        was_.succeeding),
+        errors_(errors) {}
 
   // In the order of Kubernetes.
   void Run() {
@@ -39,12 +47,19 @@ class Checker {
       CheckNonNegative(status_[field], Path(field), errors_);
     }
     UncountedPods();
-    Conclusions();
-    FinishedJob();
-    Indexes();
-    Pods();
+    if (of_others_) {
+      Conclusions();
+      FinishedJob();
+      Indexes();
+      Pods();
+    }
     Success();
-    Transitions();
+    if (of_others_) Transitions();
+    RefuseConditions(was_.succeeding && !is_.succeeding,
+                     "cannot disable the SuccessCriteriaMet=True condition");
+    RefuseConditions(was_.complete && !was_.succeeding && is_.succeeding,
+                     "cannot set SuccessCriteriaMet=True for Job already has Complete=true "
+                     "conditions");
   }
 
  private:
@@ -178,11 +193,17 @@ class Checker {
   }
 
   void Success() {
+    const json::Value spec = job_["spec"];
+    RefuseConditions(
+        !success_of_all_ && spec["completionMode"].AsString() != "Indexed" && is_.succeeding,
+        "cannot set SuccessCriteriaMet to NonIndexed Job");
     RefuseConditions(is_.succeeding && is_.failed,
                      "cannot set SuccessCriteriaMet=True and Failed=true conditions");
     RefuseConditions(is_.succeeding && is_.failing,
                      "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
-    RefuseConditions(!job_["spec"]["successPolicy"].is_null() && !is_.succeeding && is_.complete,
+    RefuseConditions(!success_of_all_ && spec["successPolicy"].is_null() && is_.succeeding,
+                     "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy");
+    RefuseConditions(!spec["successPolicy"].is_null() && !is_.succeeding && is_.complete,
                      "cannot set Complete=True for Job with SuccessPolicy unless "
                      "SuccessCriteriaMet=True");
   }
@@ -211,11 +232,6 @@ class Checker {
         !spec["suspend"].AsBool() && !resumes) {
       Refuse("startTime", status_["startTime"], "field is immutable for unsuspended job once set");
     }
-    RefuseConditions(was_.succeeding && !is_.succeeding,
-                     "cannot disable the SuccessCriteriaMet=True condition");
-    RefuseConditions(was_.complete && !was_.succeeding && is_.succeeding,
-                     "cannot set SuccessCriteriaMet=True for Job already has Complete=true "
-                     "conditions");
   }
 
   static bool IsFalse(json::Value job, std::string_view type) {
@@ -230,13 +246,15 @@ class Checker {
   const json::Value status_;
   const Conditions is_;
   const Conditions was_;
+  const bool of_others_;       // controllers of others may write it: everything is checked
+  const bool success_of_all_;  // any Job may be said to have succeeded
   FieldErrors& errors_;
 };
 
 }  // namespace
 
-void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors) {
-  Checker(job, old, errors).Run();
+void CheckJobStatus(const Context& ctx, json::Value job, json::Value old, FieldErrors& errors) {
+  Checker(ctx, job, old, errors).Run();
 }
 
 }  // namespace portcullis::registry

@@ -9,6 +9,7 @@ namespace portcullis::registry {
 
 // What is wrong with the status of `job`, which is to replace that of `old`. Most checks are made only
 // where what they are about changes, so that a bad status may be mended in steps.
-void CheckJobStatus(json::Value job, json::Value old, FieldErrors& errors);
+// Without the gate JobManagedBy only Kubernetes' own controller writes it, and few are made.
+void CheckJobStatus(const Context& ctx, json::Value job, json::Value old, FieldErrors& errors);
 
 }  // namespace portcullis::registry

@@ -12,6 +12,7 @@
 #include "registry/kind_table.h"
 #include "registry/pods/template_warnings.h"
 #include "registry/validation/go_diff.h"
+#include "registry/validation/semantic_equality.h"
 
 namespace portcullis::registry {
 namespace {
@@ -174,7 +175,7 @@ void ValidateJobAsNew(const Context& ctx, json::Value object, json::Value old,
 
 void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
-  if (ctx.subresource == "status") return CheckJobStatus(object, old, errors);
+  if (ctx.subresource == "status") return CheckJobStatus(ctx, object, old, errors);
   const json::Value spec = object["spec"];
   const json::Value before = old["spec"];
   const FieldPath path("spec");
@@ -189,7 +190,7 @@ void ValidateJobUpdate(const Context& ctx, json::Value object, json::Value old,
       {"managedBy", ""},
       {"successPolicy", "io.k8s.api.batch.v1.SuccessPolicy"}};
   for (const auto& [field, type] : kFixed) {
-    if (spec[field] == before[field]) continue;
+    if (SemanticallyEqual(spec[field], before[field])) continue;
     errors.push_back(api::Invalid(path.Child(field),
                                   type.empty()
                                       ? api::BadValue(spec[field])
