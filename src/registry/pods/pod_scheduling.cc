@@ -119,8 +119,8 @@ void CheckMatchKeys(json::Value owner, const FieldPath& path, FieldErrors& error
   const json::Value selector = owner["labelSelector"];
   CheckLabelKeys(keys, selector, path.Child("matchLabelKeys"), errors);
   CheckLabelKeys(owner["mismatchLabelKeys"], selector, path.Child("mismatchLabelKeys"), errors);
-  std::map<std::string_view, std::size_t> places;  // the first of each key
-  for (std::size_t i = 0; i < keys.size(); ++i) places.try_emplace(keys[i].AsString(), i);
+  std::map<std::string_view, std::size_t> places;  // the last of each key
+  for (std::size_t i = 0; i < keys.size(); ++i) places[keys[i].AsString()] = i;
   std::set<std::string_view> seen;
   for (const json::Member& label : selector["matchLabels"].members()) seen.insert(label.name());
   for (const json::Value& expression : selector["matchExpressions"].elements()) {

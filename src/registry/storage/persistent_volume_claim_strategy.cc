@@ -21,12 +21,6 @@ void ValidatePersistentVolumeClaim(const Context&, json::Value object, FieldErro
   CheckClaimSpec(object["spec"], FieldPath("spec"), errors);
 }
 
-bool CheckNotNegative(const api::Quantity& amount, const FieldPath& path, FieldErrors& errors) {
-  if (amount.Sign() >= 0) return true;
-  errors.push_back(api::Invalid(path, amount.Value(), "must be a valid resource quantity"));
-  return false;
-}
-
 // Of what a claim has amounts: storage, and whatever has a domain of its own.
 bool CheckClaimResource(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   const std::size_t before = errors.size();

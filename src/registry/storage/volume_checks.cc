@@ -17,6 +17,12 @@ std::string StructDifference(const Context& ctx, std::string_view definition, js
 
 json::Value PendingPhase() { return json::Value::StringView("Pending"); }
 
+bool CheckNotNegative(const api::Quantity& amount, const FieldPath& path, FieldErrors& errors) {
+  if (amount.Sign() >= 0) return true;
+  errors.push_back(api::Invalid(path, amount.Value(), "must be a valid resource quantity"));
+  return false;
+}
+
 void WarnOfBetaClass(json::Value object, std::vector<std::string>& warnings) {
   if (!object["metadata"]["annotations"].Has(kBetaClass)) return;
   warnings.push_back(

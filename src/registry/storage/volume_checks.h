@@ -19,6 +19,8 @@ std::string StructDifference(const Context& ctx, std::string_view definition, js
                              json::Value after, json::Value sent = {});
 // The names of the sources of a volume, in the order in which they are looked at.
 std::span<const std::string_view> VolumeSources();
+// An amount of storage; false if it is negative.
+bool CheckNotNegative(const api::Quantity& amount, const FieldPath& path, FieldErrors& errors);
 // The spec of a PersistentVolume, or the one that a VolumeAttachment has in place of a volume's name.
 enum class VolumeSpecOf : std::uint8_t { kVolume, kAttachment };
 void CheckVolumeSpec(json::Value spec, VolumeSpecOf of, const FieldPath& path, FieldErrors& errors);

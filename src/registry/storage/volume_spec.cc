@@ -73,6 +73,7 @@ void CheckCapacity(json::Value capacity, const FieldPath& path, FieldErrors& err
   }
   for (const json::Member* entry : json::MembersByName(capacity)) {
     const api::Quantity amount = QuantityOf(entry->value);
+    CheckNotNegative(amount, path.Key(entry->name()), errors);
     if (amount.Sign() <= 0) {
       errors.push_back(
           api::Invalid(path.Key(entry->name()), amount.ToString(), "must be greater than zero"));
