@@ -134,6 +134,11 @@ Value WithoutInitContainerAnnotations(json::Arena& arena, Value metadata) {
              : json::With(arena, metadata, "annotations", annotations);
 }
 
+Value PositiveGracePeriod(json::Arena& arena, Value spec) {
+  constexpr std::string_view kField = "terminationGracePeriodSeconds";
+  return spec[kField].AsInt() < 0 ? json::With(arena, spec, kField, Value::Int(1)) : spec;
+}
+
 // A function that cannot fail.
 template <Value (*function)(json::Arena&, Value)>
 base::Result<Value> Sure(json::Arena& arena, Value value) {
@@ -144,7 +149,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 31> kFunctions = {{
+constexpr std::array<Entry, 32> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"autoscalerThroughInternal", &AutoscalerThroughInternal},
@@ -162,6 +167,7 @@ constexpr std::array<Entry, 31> kFunctions = {{
     {"eventToCore", &Sure<EventToCore>},
     {"ingressFromV1beta1", &Sure<IngressFromV1beta1>},
     {"ingressToV1beta1", &Sure<IngressToV1beta1>},
+    {"positiveGracePeriod", &Sure<PositiveGracePeriod>},
     {"priorityLevelFromV1beta2", &Sure<PriorityLevelFromV1beta2>},
     {"priorityLevelFromV1beta3", &Sure<PriorityLevelFromV1beta3>},
     {"rollbackFromAnnotation", &RollbackFromAnnotation},
