@@ -158,6 +158,7 @@ class Server final : public ApiServer {
     env_.seats = seats_.get();
     watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_, watch_metrics_);
     env_.watches = watches_.get();
+    documents_.set_client(*https_);
     env_.documents = &documents_;
     env_.traces = &traces_;
     memory_->AddCache([this] { store::ShrinkHistory(storage_->store()); });

@@ -398,7 +398,7 @@ void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
 }
 
 admission::Waits Dispatcher::WaitsOf(const Call& call) {
-  if (call.trace != nullptr) return admission::Waits::kOnThread;
+  if (call.trace != nullptr || rest::AsksComponents(call)) return admission::Waits::kOnThread;
   const admission::Waits waits = engine::WaitsOf(call);
   return engine::MayTakeLong(call) ? admission::Waits::kOnThread : waits;
 }

@@ -17,6 +17,7 @@
 #include "metrics/apiserver_metrics.h"
 #include "metrics/metrics.h"
 #include "server/admission_traces.h"
+#include "server/discovery/component_statuses.h"
 #include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/published_counts.h"
 #include "server/discovery/version.h"
@@ -294,6 +295,14 @@ base::Status Documents::StoreHealth(std::string_view kind) const {
   if (env_.etcd == nullptr) return env_.store->Health();
   return env_.etcd->Probe(kind == "readyz" ? options.etcd_readycheck_timeout
                                            : options.etcd_healthcheck_timeout);
+}
+
+std::vector<json::Value> Documents::Components(json::Arena& arena, std::string_view name) const {
+  const auto store = [this] {
+    return env_.etcd == nullptr ? env_.store->Health() : env_.etcd->Probe(kComponentPatience);
+  };
+  return AskComponents(arena, *client_, OtherComponents(), store, name,
+                       env_.clock->Steady() + kComponentPatience);
 }
 
 Reply Documents::ServeHealth(Call& call) {

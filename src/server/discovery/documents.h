@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "net/client.h"
 #include "server/call.h"
 #include "server/discovery/component_pages.h"
 
@@ -22,6 +23,11 @@ class Documents {
   explicit Documents(const Environment& env) : env_(env) {}
 
   Reply Serve(Call& call);
+
+  // By which other components are asked. REQUIRES: before the first request.
+  void set_client(net::HttpsClient& client) { client_ = &client; }
+  // ComponentStatuses: the one called `name`, or all if it is "". Waits.
+  std::vector<json::Value> Components(json::Arena& arena, std::string_view name) const;
 
   // The server is being stopped: /readyz says so.
   void SetStopping() { stopping_ = true; }
@@ -47,6 +53,7 @@ class Documents {
   Reply ServeVersion(Call& call);
 
   const Environment& env_;
+  net::HttpsClient* client_ = nullptr;
   std::atomic<bool> stopping_{false};
   HealthMetrics health_;
   base::Mutex publishing_;  // held while counts of /metrics are looked up

@@ -332,4 +332,44 @@ base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
   return ValueReply(call, reply.status, TRY(json::Parse(call.arena, reply.body)));
 }
 
+base::Result<Reply> ValuesReply(Call& call, const std::vector<json::Value>& objects) {
+  json::Arena& arena = call.arena;
+  const auto& resource = *call.resource;
+  const std::string& version = call.accepted.form_version;
+  json::ArrayBuilder items(arena);
+  json::ObjectBuilder list(arena);
+  switch (call.accepted.form) {
+    case Form::kPartialObject:
+      return WrongForm(call, "PartialObjectMetadata", "a list", "List");
+    case Form::kTable: {
+      const auto include = TRY(table::ReadIncludeObject(call.info.query.Get("includeObject")));
+      const table::RowPrinter printer(resource, include, version);
+      for (const json::Value object : objects) {
+        items.Add(printer.Row(arena, object, call.env.clock->Now()));
+      }
+      const json::Value rows = objects.empty() ? table::NoRows(arena, resource) : items.Build();
+      return ValueReply(call, 200,
+                        table::Make(arena, version, json::MakeObject(arena, {}),
+                                    table::ColumnDefinitions(arena, resource), rows));
+    }
+    case Form::kPartialObjectList:
+      for (const json::Value object : objects) {
+        items.Add(PartialMetadata(arena, resource, object, version));
+      }
+      list.Set("kind", "PartialObjectMetadataList");
+      list.Set("apiVersion", json::String(arena, base::StrCat("meta.k8s.io/", version)));
+      break;
+    default:
+      for (const json::Value object : objects) {
+        items.Add(json::Without(arena, json::Without(arena, object, "kind"), "apiVersion"));
+      }
+      list.Set("kind", std::string_view(resource.list_kind));
+      list.Set("apiVersion", std::string_view(engine::ApiVersion(resource.kind)));
+  }
+  list.Set("metadata", json::MakeObject(arena, {}));
+  const bool is_null = objects.empty() && call.accepted.form == Form::kPartialObjectList;
+  list.Set("items", is_null ? json::Value() : items.Build());
+  return ValueReply(call, 200, list.Build());
+}
+
 }  // namespace portcullis::server::rest

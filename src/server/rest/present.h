@@ -27,6 +27,9 @@ base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome);
 base::Result<Reply> ListReply(Call& call, std::vector<store::ObjectPtr> objects,
                               const engine::ListMeta& meta);
 
+// A short list of objects that are not stored.
+base::Result<Reply> ValuesReply(Call& call, const std::vector<json::Value>& objects);
+
 // The `object` of one watch event: JSON text in the form asked for. `first` tells tables to bring
 // their column definitions.
 base::Result<std::string> WatchObjectText(Call& call, const store::ObjectPtr& object, bool first);

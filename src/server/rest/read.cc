@@ -10,6 +10,7 @@
 #include "engine/read/selection.h"
 #include "engine/subresources/subresources.h"
 #include "engine/write/write.h"
+#include "server/discovery/documents.h"
 #include "server/reply.h"
 #include "server/rest/connect_options.h"
 #include "server/rest/present.h"
@@ -21,12 +22,6 @@
 namespace portcullis::server::rest {
 
 namespace {
-
-// Component statuses are found out anew for each read: Kubernetes reads no version that is asked for, gives
-// their lists none, and calls them by their singular name when there is none.
-bool IsStored(const api::catalog::ResourceInfo& resource) {
-  return resource.custom || resource.legacy || !resource.storage_version_hash.empty();
-}
 
 // What is wrong with the version that is asked for. The store says it of what the watch cache does not have,
 // and knows no time to try again after.
@@ -42,7 +37,30 @@ base::Status CheckWantedRevision(const Call& call) {
   return base::BadRequest(base::StrCat("invalid resource version: ", wanted.status().message()));
 }
 
+// Kubernetes reads no version that is asked for, and calls them by their singular name when there is none.
+VerbResult GetComponent(Call& call) {
+  const auto found = call.env.documents->Components(call.arena, call.name);
+  if (found.empty()) {
+    return api::NotFoundStatus({call.kind().group, call.resource->singular}, call.name);
+  }
+  return PresentValue(call, 200, found.front());
+}
+
+// They have no version, and come in one page whatever is asked for.
+VerbResult ListComponents(Call& call, const engine::Selection& selection) {
+  std::vector<json::Value> found = call.env.documents->Components(call.arena, "");
+  std::erase_if(found, [&](json::Value object) { return !selection.Matches(object); });
+  return ValuesReply(call, found);
+}
+
 }  // namespace
+
+bool AsksComponents(const Call& call) {
+  const auto& resource = *call.resource;
+  if (call.verb != engine::Verb::kGet && call.verb != engine::Verb::kList) return false;
+  return !resource.custom && !resource.legacy && resource.storage_version_hash.empty() &&
+         call.subresource == nullptr && engine::FindFunction(call) == nullptr;
+}
 
 VerbResult Get(Call& call) {
   if (const engine::Function function = engine::FindFunction(call)) {
@@ -51,9 +69,7 @@ VerbResult Get(Call& call) {
   if (call.info.query.GetBool("export")) {
     return base::BadRequest("the export parameter, deprecated since v1.14, is no longer supported");
   }
-  if (!IsStored(*call.resource)) {
-    return api::NotFoundStatus({call.kind().group, call.resource->singular}, call.name);
-  }
+  if (AsksComponents(call)) return GetComponent(call);
   TRY(CheckWantedRevision(call));
   const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
   if (object == nullptr) {
@@ -77,11 +93,10 @@ VerbResult GetLog(Call& call) {
 }
 
 VerbResult List(Call& call) {
-  engine::ListOptions options = TRY(ReadListOptions(call, false));
-  if (!IsStored(*call.resource)) options.resource_version.clear();
+  const engine::ListOptions options = TRY(ReadListOptions(call, false));
   const engine::Selection selection = TRY(ReadSelection(call, options));
+  if (AsksComponents(call)) return ListComponents(call, selection);
   engine::Listing listing = TRY(ListObjects(call, options, selection));
-  if (!IsStored(*call.resource)) listing.meta.resource_version.clear();
   call.fetched = listing.fetched;
   call.returned = listing.objects.size();
   return ListReply(call, std::move(listing.objects), listing.meta);

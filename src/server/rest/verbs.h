@@ -26,6 +26,10 @@ VerbResult DeleteCollection(Call& call);
 // this returns or later in a step that `resume` runs. `call` lives as long as `done`.
 void BeginWrite(Call& call, engine::Resume resume, std::function<void(VerbResult)> done);
 
+// Whether the call reads what no store has: ComponentStatuses, for which other components are asked. It waits
+// for them then.
+bool AsksComponents(const Call& call);
+
 VerbResult Connect(Call& call);  // exec, attach, portforward, proxy
 VerbResult GetLog(Call& call);
 

@@ -46,6 +46,14 @@ void Service(CellWriter& writer, json::Value object) {
       .Text(LabelsText(spec["selector"]));
 }
 
+void ComponentStatus(CellWriter& writer, json::Value object) {
+  const json::Value condition = object["conditions"][0];
+  writer.Name(object)
+      .Text(condition["status"].AsString() == "True" ? "Healthy" : "Unhealthy")
+      .Text(condition["message"].AsString())
+      .Text(condition["error"].AsString());
+}
+
 void ConfigMap(CellWriter& writer, json::Value object) {
   writer.Name(object)
       .Int(static_cast<std::int64_t>(object["data"].size() + object["binaryData"].size()))
@@ -256,6 +264,7 @@ void Event(CellWriter& writer, json::Value object) {
 }
 
 constexpr PrinterRow kCoreRows[] = {
+    {"", "componentstatuses", &ComponentStatus},
     {"", "configmaps", &ConfigMap},
     {"", "endpoints", &Endpoints},
     {"", "events", &Event},
