@@ -503,6 +503,16 @@ void CheckStoredVersions(Value object, FieldErrors& errors) {
   }
 }
 
+// Behind what else is wrong with the same name.
+void AddNameError(api::FieldError error, FieldErrors& errors) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const std::string& field = errors[i].field;
+    if (field == error.field || field == "metadata.generateName") at = i + 1;
+  }
+  errors.insert(errors.begin() + static_cast<std::ptrdiff_t>(at), std::move(error));
+}
+
 }  // namespace
 
 void ValidateCustomResourceDefinition(const Context& ctx, Value object, FieldErrors& errors) {
@@ -511,8 +521,9 @@ void ValidateCustomResourceDefinition(const Context& ctx, Value object, FieldErr
   for (const std::string_view field : {"generateName", "name"}) {
     const std::string_view given = object["metadata"][field].AsString();
     if (given.empty() || given == name) continue;
-    errors.push_back(api::Invalid(FieldPath("metadata", field), given,
-                                  "must be spec.names.plural+\".\"+spec.group"));
+    AddNameError(api::Invalid(FieldPath("metadata", field), given,
+                              "must be spec.names.plural+\".\"+spec.group"),
+                 errors);
   }
   CheckSpec(ctx, object, {}, errors);
   CheckStatus(object, errors);
