@@ -165,6 +165,15 @@ Value StatusFromV1(json::Arena& arena, std::string_view kind, Value status) {
   return out.Build();
 }
 
+// What a client has sent: Go's type of v1 has a value where there is none.
+Value SentStatusFromV1(json::Arena& arena, std::string_view kind, Value status) {
+  const bool of_resource = kind == "resource" || kind == "containerResource";
+  if (!of_resource) return StatusFromV1(arena, kind, status);
+  constexpr std::string_view kAverage = "currentAverageValue";
+  return StatusFromV1(arena, kind,
+                      json::With(arena, status, kAverage, QuantityOrZero(status[kAverage])));
+}
+
 Value StatusToV1(json::Arena& arena, std::string_view kind, Value status) {
   const Value current = status["current"];
   const Value metric = status["metric"];
@@ -395,7 +404,9 @@ Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value ot
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
-Value AutoscalerFromV1(json::Arena& arena, Value object) {
+namespace {
+
+Value FromV1(json::Arena& arena, Value object, ConvertSource status_from_v1) {
   const Value before = object;
   object = WithoutAutoscalerAnnotations(arena, object);
 
@@ -417,7 +428,7 @@ Value AutoscalerFromV1(json::Arena& arena, Value object) {
   const Value current_percentage = before["status"]["currentCPUUtilizationPercentage"];
   if (!current_percentage.is_null()) current = CpuStatus(arena, current_percentage);
   if (const Value known = ReadAnnotation(arena, before, kCurrentMetrics); known.is_array()) {
-    current = ConvertMetrics(arena, known, &StatusFromV1);
+    current = ConvertMetrics(arena, known, status_from_v1);
   }
   object = json::RemovePath(arena, object, {"status", "currentCPUUtilizationPercentage"});
   object = json::SetPath(arena, object, {"status", "currentMetrics"}, current);
@@ -429,8 +440,6 @@ Value AutoscalerFromV1(json::Arena& arena, Value object) {
   }
   return object;
 }
-
-namespace {
 
 Value InV1(json::Arena& arena, Value object, ConvertSource status_to_v1) {
   const Value spec = object["spec"];
@@ -478,12 +487,16 @@ Value InV1(json::Arena& arena, Value object, ConvertSource status_to_v1) {
 
 }  // namespace
 
+Value AutoscalerFromV1(json::Arena& arena, Value object) {
+  return FromV1(arena, object, &StatusFromV1);
+}
+
 Value AutoscalerToV1(json::Arena& arena, Value object) { return InV1(arena, object, &StatusToV1); }
 
 base::Result<Value> AutoscalerThroughInternal(json::Arena& arena, Value object) {
   const bool has_metrics = !object["spec"]["targetCPUUtilizationPercentage"].is_null() ||
                            !ReadAnnotation(arena, object, kMetrics).empty();
-  object = InV1(arena, AutoscalerFromV1(arena, object), &ExactStatusToV1);
+  object = InV1(arena, FromV1(arena, object, &SentStatusFromV1), &ExactStatusToV1);
   // The default comes later.
   if (has_metrics) return object;
   return json::RemovePath(arena, object, {"spec", "targetCPUUtilizationPercentage"});

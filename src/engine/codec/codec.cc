@@ -438,7 +438,13 @@ base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& 
 
 base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
                                        const ResourceInfo& resource) {
-  if (resource.definition == nullptr || resource.kind == resource.storage_kind) return object;
+  if (resource.kind == resource.storage_kind) return object;
+  if (resource.definition == nullptr) {
+    const json::Value stored = TRY(api::Convert(arena, object, resource.storage_kind));
+    const json::Value shown = TRY(api::Convert(arena, stored, resource.kind));
+    return resource.schema == nullptr ? shown
+                                      : api::schema::InGoOrder(arena, *resource.schema, shown);
+  }
   const json::Value stored = TRY(ToStorageVersion(arena, object, resource));
   const json::Value read = TRY(PrunedAndDefaulted(arena, stored, resource));
   const auto shown = TRY(Converted(arena, {read}, resource));
