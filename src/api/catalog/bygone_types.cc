@@ -3,6 +3,7 @@
 #include "api/catalog/bygone_types.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,12 +18,35 @@ namespace {
 using schema::Field;
 using schema::Schema;
 
+using TypeNames = std::set<std::string_view>;
+
+// Go's types without fields, "v1.Protocol", that the core group and meta/v1 have: the packages of other groups
+// refer to these by the same names as to their own.
+TypeNames CommonTypes(const CatalogBase& base) {
+  TypeNames names;
+  for (const auto& [name, type] : base.definitions) {
+    if (!name.starts_with("io.k8s.api.core.v1.") &&
+        !name.starts_with("io.k8s.apimachinery.pkg.apis.meta.v1.")) {
+      continue;
+    }
+    for (const Field& field : type->fields) {
+      const Schema* leaf = field.schema;
+      while (leaf != nullptr && leaf->element != nullptr) leaf = leaf->element;
+      if (leaf != nullptr && leaf->definition.empty()) names.insert(leaf->go_type);
+    }
+  }
+  return names;
+}
+
 // Copies the types of one version that lie in the package of the later one, with the fields that they
 // have in the bygone version.
 class Copier {
  public:
-  Copier(CatalogBase& base, const BygoneKinds& row)
-      : base_(base), row_(row), version_(base::StrCat(row.group, "/", row.version)) {}
+  Copier(CatalogBase& base, const BygoneKinds& row, const TypeNames& common)
+      : base_(base),
+        row_(row),
+        common_(common),
+        version_(base::StrCat(row.group, "/", row.version)) {}
 
   void CopyKind(const std::string& kind) {
     const auto later = base_.kinds.find({std::string(row_.group), std::string(row_.later), kind});
@@ -46,11 +70,17 @@ class Copier {
         base::StrCat(go_type.substr(0, at), row_.version, ".", go_type.substr(at + later.size())));
   }
 
+  bool IsOwnText(const Schema& type) const {
+    return type.element == nullptr && type.fields.empty() &&
+           type.go_type.starts_with(base::StrCat(row_.later, ".")) &&
+           !common_.contains(type.go_type);
+  }
+
   // The type itself if nothing in it is of the package.
   const Schema* Copy(const Schema* type) {
     if (type == nullptr) return nullptr;
     if (const auto made = made_.find(type); made != made_.end()) return made->second;
-    const bool own = !type->definition.empty() && PackageOf(*type) == package_;
+    const bool own = type->definition.empty() ? IsOwnText(*type) : PackageOf(*type) == package_;
     if (!own && !type->definition.empty()) return type;
     const Schema* element = nullptr;
     if (!own) {
@@ -130,6 +160,7 @@ class Copier {
 
   CatalogBase& base_;
   const BygoneKinds& row_;
+  const TypeNames& common_;
   const std::string version_;
   std::string_view package_;
   std::unordered_map<const Schema*, const Schema*> made_;
@@ -138,9 +169,10 @@ class Copier {
 }  // namespace
 
 void AddBygoneTypes(CatalogBase& base) {
+  const TypeNames common = CommonTypes(base);
   for (const BygoneKinds& row : kBygoneKinds) {
     if (row.later.empty()) continue;
-    Copier copier(base, row);
+    Copier copier(base, row, common);
     for (const std::string_view kind : base::Split(row.kinds, ' ')) {
       copier.CopyKind(std::string(kind));
       copier.CopyKind(base::StrCat(kind, "List"));

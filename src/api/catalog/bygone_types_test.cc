@@ -48,5 +48,31 @@ TEST(BygoneTypes, AreThoseOfLaterVersionsButForSomeFields) {
   }
 }
 
+// What a kube-apiserver 1.36 calls the types of fields when their values are of a wrong one.
+TEST(BygoneTypes, OfTextsAreThoseOfTheVersionToo) {
+  const auto catalog = *Catalog::BuiltIn({});
+  const struct {
+    GroupVersionKind kind;
+    std::string_view path;
+    std::string_view type;
+  } facts[] = {
+      {{"discovery.k8s.io", "v1beta1", "EndpointSlice"}, "addressType", "v1beta1.AddressType"},
+      {{"discovery.k8s.io", "v1beta1", "EndpointSlice"}, "ports/protocol", "v1.Protocol"},
+      {{"scheduling.k8s.io", "v1beta1", "PriorityClass"},
+       "preemptionPolicy",
+       "v1.PreemptionPolicy"},
+      {{"apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"},
+       "spec/scope",
+       "v1beta1.ResourceScope"}};
+  for (const auto& fact : facts) {
+    const schema::Schema* node = FindReadable(*catalog, fact.kind);
+    for (const std::string_view step : base::Split(fact.path, '/')) {
+      node = node == nullptr ? nullptr : schema::FindSchema(*node, {step});
+    }
+    ASSERT_NE(node, nullptr) << fact.path;
+    EXPECT_EQ(node->go_type, fact.type) << fact.path;
+  }
+}
+
 }  // namespace
 }  // namespace portcullis::api::catalog
