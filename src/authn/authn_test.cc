@@ -169,6 +169,29 @@ TEST_P(ServiceAccountToken, ExpiresAndIsBoundToAudienceAndObjects) {
             "service account token has expired");
 }
 
+// As by a kube-apiserver 1.36.
+TEST_P(ServiceAccountToken, IsNotedWhenItShouldHaveBeenRenewed) {
+  claims_.warn_after = 100;
+  const std::string token = Sign();
+  std::vector<std::int64_t> seen;
+  const auto verifier = Verifier("https://issuer", [&](const ServiceAccountClaims& claims) {
+    seen.push_back(claims.warn_after - claims_.issued_at);
+    return base::OkStatus();
+  });
+  const auto notes = [&] {
+    return (**verifier->AuthenticateToken(token, {}, {})).notes.audit_annotations;
+  };
+  clock_.Advance(std::chrono::seconds(99));
+  EXPECT_TRUE(notes().empty());
+  clock_.Advance(std::chrono::seconds(8));
+  const auto noted = notes();
+  ASSERT_EQ(noted.size(), 1U);
+  EXPECT_EQ(noted[0].first, "authentication.k8s.io/stale-token");
+  EXPECT_EQ(noted[0].second,
+            "subject: system:serviceaccount:n:sa, seconds after warning threshold: 7");
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{100, 100}));
+}
+
 TEST_P(ServiceAccountToken, IsRefusedWhenChanged) {
   const std::string token = Sign();
   auto verifier = Verifier();

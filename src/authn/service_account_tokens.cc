@@ -124,6 +124,7 @@ base::Result<ServiceAccountClaims> ReadBoundClaims(const json::Document& json) {
   TRY(Read(bound["node"], claims.node));
   std::optional<std::int64_t> warn_after;
   TRY(Read(bound["warnafter"], warn_after));
+  claims.warn_after = warn_after.value_or(0);  // since the epoch, as if it had been made then
   return claims;
 }
 
@@ -266,9 +267,18 @@ class BoundTokens final : public Verifier {
   }
 
   base::Result<api::UserInfo> Validate(std::string_view, const PublicClaims& claims,
-                                       const ServiceAccountClaims& own, Notes&) const override {
+                                       const ServiceAccountClaims& own,
+                                       Notes& notes) const override {
     TRY(CheckTimes(claims));
     if (check_) TRY(check_(own));
+    const auto since = clock_.Now().time_since_epoch();
+    if (own.warn_after != 0 && since > std::chrono::seconds(own.warn_after)) {
+      const auto late = std::chrono::floor<std::chrono::seconds>(since).count() - own.warn_after;
+      notes.audit_annotations.emplace_back(
+          "authentication.k8s.io/stale-token",
+          base::StrCat("subject: ", claims.subject,
+                       ", seconds after warning threshold: ", std::to_string(late)));
+    }
     api::UserInfo user = UserOf(own);
     const auto add = [&user](std::string_view what, const std::string& value) {
       user.extra[base::StrCat("authentication.kubernetes.io/", what)] = {value};

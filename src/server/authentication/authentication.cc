@@ -2,16 +2,42 @@
 
 #include "server/authentication/authentication.h"
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "authn/methods.h"
 #include "authn/request_header.h"
+#include "base/strings.h"
 #include "server/bootstrap_tokens.h"
 #include "server/token_objects.h"
 
 namespace portcullis::server {
+namespace {
+
+// Counts the uses of tokens that were to be renewed, as kube-apiserver does.
+authn::ClaimsCheck CheckOfBound(const store::Reader& store, const base::Clock& clock,
+                                metrics::Registry& metrics) {
+  const auto counter = [&metrics](std::string_view name, std::string_view what) {
+    return &metrics
+                .AddCounter({base::StrCat("serviceaccount_", name, "_tokens_total"),
+                             base::StrCat("Cumulative ", what, " service account tokens used"),
+                             metrics::Stability::kAlpha},
+                            {})
+                .With({});
+  };
+  return [objects = TokenObjects(store, clock), &clock, stale = counter("stale", "stale projected"),
+          valid = counter("valid", "valid projected")](const authn::ServiceAccountClaims& claims) {
+    TRY(objects.Check(claims));
+    if (claims.warn_after == 0) return base::OkStatus();
+    const bool is_stale = clock.Now().time_since_epoch() > std::chrono::seconds(claims.warn_after);
+    (is_stale ? stale : valid)->Increment();
+    return base::OkStatus();
+  };
+}
+
+}  // namespace
 
 base::Result<Authentication> MakeAuthentication(const Options& options,
                                                 const Credentials& credentials,
@@ -32,8 +58,7 @@ base::Result<Authentication> MakeAuthentication(const Options& options,
   accounts.public_keys = credentials.verifying_keys_pem;
   accounts.api_audiences = options.api_audiences;
   if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
-  accounts.check = [objects = TokenObjects(store, clock)](
-                       const authn::ServiceAccountClaims& claims) { return objects.Check(claims); };
+  accounts.check = CheckOfBound(store, clock, metrics);
   if (options.service_account_lookup) {
     made.legacy_tokens = std::make_unique<LegacyTokens>(store, clock, metrics);
     accounts.legacy_check = [legacy = made.legacy_tokens.get()](
