@@ -455,6 +455,25 @@ TEST_F(ClientTest, ReportsToACallback) {
   client_.reset();
 }
 
+TEST_F(ClientTest, PassesOnTheHeadBeforeThereIsABody) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });
+  testing::Signal head_came;
+  auto request = test.Request("GET", "/watch");
+  request.on_data = [&](const ResponseHead& head, std::string_view piece) {
+    EXPECT_EQ(head.status, 201);
+    EXPECT_EQ(piece, "");
+    head_came.Set();
+  };
+  Outcome outcome;
+  test.client->Begin(request, TestServer::Soon(), outcome.Take());
+  auto exchange = queue.Take();
+  exchange->Start({201, {}});
+  EXPECT_TRUE(head_came.Wait());
+  exchange->Finish();
+  ASSERT_TRUE(outcome.over.Wait());
+}
+
 TEST_F(ClientTest, PassesOnPiecesAsTheyCome) {
   ExchangeQueue queue;
   TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });

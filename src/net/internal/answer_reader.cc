@@ -18,6 +18,9 @@ void AnswerReader::OnField(std::string_view name, std::string_view value) {
 
 void AnswerReader::OnHead(std::int64_t content_length) {
   constexpr std::int64_t kMaxReserve = 1 << 20;
+  if (call_.request->on_data && response_.status >= 200) {
+    call_.request->on_data({response_.status, response_.headers}, {});
+  }
   if (call_.prepared->wants_gzip &&
       base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip")) {
     inflater_.emplace(call_.max_response_bytes);
