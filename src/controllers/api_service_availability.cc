@@ -2,6 +2,7 @@
 
 #include "controllers/api_service_availability.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -46,7 +47,8 @@ bool HasEndpoint(json::Value slice, std::string_view port_name) {
 // Keys are names of APIServices.
 class ApiServiceAvailability final : public Controller {
  public:
-  explicit ApiServiceAvailability(const ControllerContext& context) : context_(context) {}
+  ApiServiceAvailability(const ControllerContext& context, bool with_service)
+      : context_(context), with_service_(with_service) {}
 
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
@@ -72,9 +74,13 @@ class ApiServiceAvailability final : public Controller {
     if (current == nullptr) return std::nullopt;
     json::Arena arena;
     const auto service = json::Parse(arena, current->bytes(), {.borrow_text = true});
-    if (!service.ok()) return std::nullopt;
-    const json::Value next = WithCondition(arena, *service, Find((*service)["spec"]));
-    if (next.IsSameAs(*service)) return std::nullopt;
+    if (!service.ok() || (*service)["spec"]["service"].is_null() == with_service_) {
+      return std::nullopt;
+    }
+    const Finding finding = Find((*service)["spec"], name);
+    if (finding.reason.empty()) return Again(name, finding);
+    const json::Value next = WithCondition(arena, *service, finding);
+    if (next.IsSameAs(*service)) return Again(name, finding);
     const base::Status written = context_.client
                                      .Do({.verb = engine::Verb::kUpdate,
                                           .resource = {std::string(kGroup), "v1", "apiservices"},
@@ -82,7 +88,7 @@ class ApiServiceAvailability final : public Controller {
                                           .name = name,
                                           .body = next})
                                      .status();
-    if (written.ok() || written.reason() == base::Reason::kNotFound) return std::nullopt;
+    if (written.ok() || written.reason() == base::Reason::kNotFound) return Again(name, finding);
     return 1s;
   }
 
@@ -111,7 +117,20 @@ class ApiServiceAvailability final : public Controller {
     return base::StrCat(object.ns(), "/", (*slice)["metadata"]["labels"][kServiceName].AsString());
   }
 
-  Finding Find(json::Value spec) const {
+  // Servers are asked again; one that has failed, soon at first.
+  std::optional<base::Duration> Again(const std::string& name, const Finding& finding) {
+    constexpr base::Duration kMost = 30s;
+    if (!with_service_ || context_.aggregated == nullptr) return std::nullopt;
+    if (!finding.reason.empty() && finding.reason != "FailedDiscoveryCheck") {
+      failures_.erase(name);
+      return kMost;
+    }
+    base::Duration& wait = failures_[name];
+    wait = wait.count() == 0 ? base::Duration(5ms) : std::min(2 * wait, kMost);
+    return wait;
+  }
+
+  Finding Find(json::Value spec, const std::string& api_service) const {
     const json::Value reference = spec["service"];
     if (reference.is_null()) {
       return {"True", "Local", "Local APIServices are always available"};
@@ -133,6 +152,13 @@ class ApiServiceAvailability final : public Controller {
       if (!missing.reason.empty()) return missing;
     } else if (service["type"].AsString() == "ExternalName") {
       host = service["externalName"].AsString();
+    }
+    if (context_.aggregated != nullptr) {
+      const base::Status checked = context_.aggregated->Check(api_service);
+      if (checked.ok()) return {"True", "Passed", "all checks passed"};
+      // kube-aggregator says nothing of one whose caBundle it cannot read.
+      if (checked.reason() == base::Reason::kInternalError) return {};
+      return Missing("FailedDiscoveryCheck", std::string(checked.message()));
     }
     return Missing(
         "FailedDiscoveryCheck",
@@ -214,6 +240,8 @@ class ApiServiceAvailability final : public Controller {
   }
 
   const ControllerContext& context_;
+  const bool with_service_;                         // which APIServices are its own
+  std::map<std::string, base::Duration> failures_;  // how long the last one is waited for
   base::Mutex mutex_;
   // By name of the APIService: its Service.
   std::map<std::string, std::string> services_ PC_GUARDED_BY(mutex_);
@@ -227,9 +255,19 @@ constexpr store::Collection kHears[] = {
 const ControllerInfo kApiServiceAvailability = {
     .name = "api-service-availability",
     .account = "",
-    .summary = "says of APIServices whether they can be reached",
+    .summary = "says of APIServices without a Service that they are available",
     .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
-      return std::make_unique<ApiServiceAvailability>(context);
+      return std::make_unique<ApiServiceAvailability>(context, false);
+    },
+    .hears = kHears,
+};
+
+const ControllerInfo kAggregatedAvailability = {
+    .name = "aggregated-availability",
+    .account = "",
+    .summary = "says of APIServices with a Service whether they can be reached",
+    .create = [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+      return std::make_unique<ApiServiceAvailability>(context, true);
     },
     .hears = kHears,
 };

@@ -31,6 +31,16 @@ class ServiceNetwork;
 
 namespace portcullis::controllers {
 
+// Aggregated API servers, by the names of their APIServices. Blocks, for some seconds at most.
+class AggregatedServers {
+ public:
+  virtual ~AggregatedServers() = default;
+  // Whether the discovery document of the version is answered. Errors have kube-aggregator's texts.
+  virtual base::Status Check(const std::string& name) = 0;
+  // Gets what discovery shows of the version anew. Not OK: what is shown is stale.
+  virtual base::Status Discover(const std::string& name) = 0;
+};
+
 // Everything a controller works with; outlives it.
 struct ControllerContext {
   const store::Reader& store;  // reads
@@ -44,6 +54,7 @@ struct ControllerContext {
   bool initializers = false;                // objects may have initializers left (docs/legacy.md)
   std::string service_address = {};         // of the Service kubernetes
   int server_port = 0;                      // to which it leads; 0: 6443
+  AggregatedServers* aggregated = nullptr;  // null: they are not called
 };
 
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.

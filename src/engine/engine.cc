@@ -93,6 +93,7 @@ class EngineParts final : public Engine {
   const World& world() const override { return world_; }
   const admission::Chain& chain() const override { return *chain_; }
   kube_cel::Compiler& compiler() override { return *compiler_; }
+  const admission::ServiceResolver& resolver() const override { return *resolver_; }
   void Start() override { definitions_->Start(); }
   void Stop() override {
     if (definitions_) definitions_->Stop();
@@ -168,6 +169,7 @@ class EngineParts final : public Engine {
     webhook::ServiceResolverOptions resolver;
     resolver.table = options_.webhook_service_map;
     resolver.dials_cluster_ips = options_.dials_cluster_ips;
+    resolver.route_to_endpoints = options_.route_to_endpoints;
     resolver.own_address = options_.own_address;
     resolver_ = webhook::MakeServiceResolver(reader(), resolver);
     if (options_.https != nullptr) {

@@ -30,6 +30,9 @@
 #include "registry/services/service_network.h"
 #include "release/release.h"
 
+namespace portcullis::admission {
+class ServiceResolver;
+}
 namespace portcullis::kube_cel {
 class Compiler;
 }
@@ -75,7 +78,8 @@ struct EngineOptions {
   std::int64_t default_not_ready_toleration_seconds = 300;
   std::int64_t default_unreachable_toleration_seconds = 300;
   std::map<std::string, std::string> webhook_service_map;
-  bool dials_cluster_ips = false;  // see webhook/service_resolver.h
+  bool dials_cluster_ips = false;   // see webhook/service_resolver.h
+  bool route_to_endpoints = false;  // likewise
   bool read_only = false;  // plugins write nothing (quotas are not charged): the store is a copy
   TokenSettings token_settings{"https://kubernetes.default.svc.cluster.local"};
 };
@@ -89,6 +93,7 @@ class Engine {
   virtual const World& world() const = 0;
   virtual const admission::Chain& chain() const = 0;
   virtual kube_cel::Compiler& compiler() = 0;
+  virtual const admission::ServiceResolver& resolver() const = 0;
 
   // Starts the thread that writes the conditions of CustomResourceDefinitions and clears away the
   // objects of those that are deleted. Without it, kinds are served and never cleared away.

@@ -18,6 +18,7 @@
 #include "base/program_pages.h"
 #include "base/strings.h"
 #include "controllers/address_book.h"
+#include "controllers/aggregated_discovery.h"
 #include "controllers/api_service_availability.h"
 #include "controllers/custom_api_services.h"
 #include "controllers/default_service_cidr.h"
@@ -47,6 +48,7 @@
 #include "registry/services/service_network.h"
 #include "release/release.h"
 #include "server/admission_traces.h"
+#include "server/aggregation/aggregation.h"
 #include "server/audit_backends.h"
 #include "server/authentication/authentication.h"
 #include "server/authorization/authorization.h"
@@ -159,6 +161,10 @@ class Server final : public ApiServer {
     watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_, watch_metrics_);
     env_.watches = watches_.get();
     documents_.set_client(*https_);
+    aggregation_.emplace(
+        Aggregation::Parts{options_, storage_->store(), *https_, engine_->resolver(), clock_});
+    aggregation_->Start();
+    env_.aggregation = &*aggregation_;
     env_.documents = &documents_;
     env_.traces = &traces_;
     memory_->AddCache([this] { store::ShrinkHistory(storage_->store()); });
@@ -244,6 +250,7 @@ class Server final : public ApiServer {
     reloader_.reset();
     if (listener_) listener_->Shutdown(grace);
     if (https_) https_->Stop();  // what still waits for another server has lost its client
+    if (aggregation_) aggregation_->Stop();
     if (seats_) seats_->Close();
     dispatcher_.reset();
     if (authentication_.legacy_tokens) authentication_.legacy_tokens->Stop();
@@ -366,6 +373,7 @@ class Server final : public ApiServer {
     engine.default_unreachable_toleration_seconds = options_.default_unreachable_toleration_seconds;
     engine.webhook_service_map = options_.webhook_service_map;
     engine.dials_cluster_ips = options_.service_cluster_ip_range_given;
+    engine.route_to_endpoints = options_.enable_aggregator_routing;
     engine.token_settings = {options_.service_account_issuer, options_.api_audiences,
                              options_.service_account_max_token_expiration,
                              options_.service_account_extend_token_expiration};
@@ -384,13 +392,14 @@ class Server final : public ApiServer {
     controller_context_.reset(new controllers::ControllerContext{
         storage_->store(), *self_, *env_.catalog, clock_, engine_->compiler(),
         identity_.credentials.authority_pem, *env_.release, env_.services, env_.initializers,
-        env_.services->first_address(), options_.secure_port});
+        env_.services->first_address(), options_.secure_port, env_.aggregation});
     loops_ = std::make_unique<ControllerLoops>(env_, *controller_context_, initialization_);
     loops_->AddChosen(chosen_controllers_);
     // Always on: --controllers does not select these.
     for (const controllers::ControllerInfo* info :
          {&controllers::kIdentityLease, &controllers::kCustomApiServices,
-          &controllers::kApiServiceAvailability, &controllers::kAddressRepair,
+          &controllers::kApiServiceAvailability, &controllers::kAggregatedAvailability,
+          &controllers::kAggregatedDiscovery, &controllers::kAddressRepair,
           &controllers::kKubernetesService, &controllers::kDefaultServiceCidr,
           &controllers::kFlowControlObjects}) {
       loops_->AddOwn(*info);
@@ -468,6 +477,7 @@ class Server final : public ApiServer {
   std::unique_ptr<authorization::Authorization> authorization_;
   controllers::NamespaceInitialization initialization_;
   std::unique_ptr<engine::Engine> engine_;
+  std::optional<Aggregation> aggregation_;
   std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<controllers::Client> self_;
   std::unique_ptr<registry::AddressBook> addresses_;

@@ -36,7 +36,7 @@ void ControllerLoops::Add(Loops& loops, const controllers::ControllerInfo& info,
   loop.context.reset(new controllers::ControllerContext{
       context_.store, loop.client ? *loop.client : context_.client, context_.catalog,
       context_.clock, context_.compiler, context_.root_ca, context_.release, context_.network,
-      context_.initializers, context_.service_address, context_.server_port});
+      context_.initializers, context_.service_address, context_.server_port, context_.aggregated});
   loop.runner = std::make_unique<controllers::ControllerRunner>(info, *loop.context, *env_.store);
 }
 

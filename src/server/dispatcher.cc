@@ -12,6 +12,7 @@
 #include "engine/verbs.h"
 #include "golang/time.h"
 #include "server/admission_traces.h"
+#include "server/aggregation/pass_on.h"
 #include "server/allocation_failure.h"
 #include "server/filters/access.h"
 #include "server/filters/answer_headers.h"
@@ -111,6 +112,24 @@ bool IsJudgedByPods(const api::UserInfo& user) {
   const auto& groups = user.groups;
   return user.extra.contains("authentication.kubernetes.io/pod-name") ||
          std::find(groups.begin(), groups.end(), "system:nodes") != groups.end();
+}
+
+// The aggregated API server that the path leads to; null: none.
+std::shared_ptr<const ApiService> AggregatedAt(const Call& call) {
+  const Aggregation* const aggregation = call.env.aggregation;
+  if (aggregation == nullptr || !aggregation->any()) return nullptr;
+  std::string_view path = call.info.path;
+  constexpr std::string_view kOpenApi = "/openapi/v3";
+  constexpr std::string_view kApis = "/apis/";
+  const bool is_open_api = path.starts_with(kOpenApi);
+  if (is_open_api) path.remove_prefix(kOpenApi.size());
+  if (!path.starts_with(kApis)) return nullptr;
+  const auto group = base::Cut(path.substr(kApis.size()), "/");
+  if (!group) return nullptr;
+  auto service = aggregation->Find(group->first, group->second.substr(0, group->second.find('/')));
+  const bool lacks =
+      is_open_api && service != nullptr && aggregation->OpenApiUrl(service->name).empty();
+  return lacks ? nullptr : service;
 }
 
 // Ends the count of a request that has been among those entering.
@@ -380,6 +399,9 @@ void Dispatcher::Resume(const std::shared_ptr<Call>& call, net::BodyRead outcome
 
 void Dispatcher::Serve(const std::shared_ptr<Call>& call) {
   if (call->body.empty()) call->body = call->exchange->TakeBody();
+  if (const auto service = AggregatedAt(*call)) {
+    return MustConfirm(*call) ? Confirm(call) : PassOn(*env_.aggregation, service, call);
+  }
   Destination destination = FindDestination(*call);
   if (destination.reply) return Answer(call, *std::move(destination.reply));
   if (!call->on_io_thread) {

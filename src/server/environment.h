@@ -39,6 +39,7 @@ struct Options;
 class Seats;
 class WatchHub;
 class Documents;
+class Aggregation;
 class MemoryBudget;
 class AdmissionTraces;
 
@@ -62,6 +63,7 @@ struct Environment : engine::World {
   AdmissionTraces* traces = nullptr;
   const filters::AnswerHeaders* answer_headers = nullptr;  // null: no flag adds any
   Documents* documents = nullptr;                          // discovery, OpenAPI, health
+  Aggregation* aggregation = nullptr;                      // API servers behind this one
   std::string server_address;                              // "10.0.0.1:6443", as discovery tells it
 };
 

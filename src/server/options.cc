@@ -36,7 +36,6 @@ constexpr std::string_view kOneEtcd =
 constexpr std::string_view kCounted = "objects are counted in the server's memory";
 constexpr std::string_view kNoNodes = "there are no nodes to connect to";
 constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
-constexpr std::string_view kNoAggregation = "no aggregated API servers are called";
 constexpr std::string_view kOneServer = "there is one server";
 constexpr std::string_view kPlainMetrics = "metrics are served as they are";
 constexpr std::string_view kAsReleased = "a release has the API that it was released with";
@@ -101,7 +100,9 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetInt<&Options::admission_trace_history>, ""},
     {"advertise-address", kText, "", "Address that the Service kubernetes points to",
      &SetText<&Options::advertise_address>, ""},
-    {"aggregator-reject-forwarding-redirect", kSwitch, "true", "", nullptr, kNoAggregation},
+    {"aggregator-reject-forwarding-redirect", kSwitch, "true",
+     "Answer 502 instead of a redirect of an aggregated API server",
+     &SetBool<&Options::aggregator_reject_forwarding_redirect>, ""},
     {"allow-core-dumps", kSwitch, "false",
      "Allow core files, debuggers and profilers of the server's own user",
      &SetBool<&Options::allow_core_dumps>, ""},
@@ -271,7 +272,9 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"emulation-forward-compatible", kSwitch, "false", "", nullptr, kAsReleased},
     {"enable-admission-plugins", kMany, "", "Admission plugins to enable besides the default ones",
      &AddToList<&Options::enable_admission_plugins>, ""},
-    {"enable-aggregator-routing", kSwitch, "false", "", nullptr, kNoAggregation},
+    {"enable-aggregator-routing", kSwitch, "false",
+     "Call Services of webhooks and aggregated API servers at their endpoints, not at cluster IPs",
+     &SetBool<&Options::enable_aggregator_routing>, ""},
     {"enable-bootstrap-token-auth", kSwitch, "false",
      "Accept the tokens of secrets of type bootstrap.kubernetes.io/token in kube-system",
      &SetBool<&Options::bootstrap_tokens>, ""},
@@ -414,7 +417,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"permit-port-sharing", kSwitch, "false", "", nullptr, "one server listens on a port"},
     {"profiling", kSwitch, "true", "", nullptr, "there is no profiler"},
     {"proxy-client-cert-file", kText, "",
-     "Client certificate shown to external admission hooks (no aggregated API servers are called)",
+     "Client certificate shown to aggregated API servers and external admission hooks",
      &SetText<&Options::proxy_client_cert_file>, ""},
     {"proxy-client-key-file", kText, "", "Key of --proxy-client-cert-file",
      &SetText<&Options::proxy_client_key_file>, ""},

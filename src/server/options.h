@@ -149,6 +149,8 @@ struct Options {
   std::string admission_control_config_file;
   std::string proxy_client_cert_file;
   std::string proxy_client_key_file;
+  bool enable_aggregator_routing = false;
+  bool aggregator_reject_forwarding_redirect = true;
   admission::UsageHistoryOptions usage_history;  // --ir-…
   std::string kubernetes_version = "1.36";
   std::int64_t default_not_ready_toleration_seconds = 300;

@@ -65,9 +65,9 @@ bool Fits(std::string_view wanted, std::string_view note) {
 
 const ControllerInfo* FindController(std::string_view name) {
   std::vector<const ControllerInfo*> all = AllControllers();
-  all.insert(all.end(),
-             {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability, &kAddressRepair,
-              &kKubernetesService, &kDefaultServiceCidr, &kFlowControlObjects, &kFlowSchemaStatus});
+  all.insert(all.end(), {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability,
+                         &kAggregatedAvailability, &kAddressRepair, &kKubernetesService,
+                         &kDefaultServiceCidr, &kFlowControlObjects, &kFlowSchemaStatus});
   for (const ControllerInfo* info : all) {
     if (info->name == name) return info;
   }

@@ -17,6 +17,7 @@
 #include "metrics/apiserver_metrics.h"
 #include "metrics/metrics.h"
 #include "server/admission_traces.h"
+#include "server/aggregation/merged_discovery.h"
 #include "server/discovery/component_statuses.h"
 #include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/published_counts.h"
@@ -164,18 +165,20 @@ api::catalog::SchemaText SchemaOf(const Call& call) {
 base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
                                                                    const std::string& name,
                                                                    const Maker& make) {
+  const std::uint64_t generation = env_.aggregation->generation();
   {
     base::MutexLock lock(mutex_);
-    if (made_for_ != call.catalog) {
+    if (made_for_ != call.catalog || generation_ != generation) {
       kept_.clear();
       made_for_ = call.catalog;
+      generation_ = generation;
     }
     const auto found = kept_.find(name);
     if (found != kept_.end()) return found->second;
   }
   auto document = std::make_shared<const std::string>(TRY(make()));
   base::MutexLock lock(mutex_);
-  if (made_for_ == call.catalog) kept_[name] = document;
+  if (made_for_ == call.catalog && generation_ == generation) kept_[name] = document;
   return document;
 }
 
@@ -200,16 +203,21 @@ Reply Documents::ServeDiscovery(Call& call) {
     json::Arena arena;
     json::Value value;
     const bool core = parts[0] == "api";
+    const bool merges = !core && env_.aggregation->any();
     if (aggregated) {
       env_.request_metrics->discovery_aggregations.Increment();
       value = api::catalog::AggregatedDiscovery(arena, *call.catalog, core, version);
+      if (merges) value = WithAggregated(arena, value, *env_.store, *env_.aggregation);
+    } else if (merges && parts.size() == 1) {
+      value = MergedGroupList(arena, *env_.store);
     } else if (parts.size() == 1) {
       value = core ? api::catalog::LegacyApiVersions(arena, *call.catalog, env_.server_address)
                    : api::catalog::LegacyGroupList(arena, *call.catalog);
     } else if (core) {
       value = api::catalog::LegacyResourceList(arena, *call.catalog, "", parts[1]);
     } else if (parts.size() == 2) {
-      value = api::catalog::LegacyGroup(arena, *call.catalog, parts[1]);
+      if (merges) value = MergedGroup(arena, *env_.store, *env_.aggregation, parts[1]);
+      if (value.is_null()) value = api::catalog::LegacyGroup(arena, *call.catalog, parts[1]);
     } else {
       value = api::catalog::LegacyResourceList(arena, *call.catalog, parts[1], parts[2]);
     }
@@ -231,14 +239,21 @@ Reply Documents::ServeDiscovery(Call& call) {
 // Written as Go writes a file without an extension: whatever a client accepts, and whichever its verb.
 Reply Documents::ServeOpenApiPaths(Call& call) {
   auto document = Cached(call, call.info.path, [&]() -> base::Result<std::string> {
+    std::map<std::string, std::string> urls;
+    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
+      urls.emplace(entry.path, entry.url);
+    for (const auto& [version, service] : *env_.aggregation->all()) {
+      std::string url = env_.aggregation->OpenApiUrl(service->name);
+      if (!url.empty()) urls["apis/" + version] = std::move(url);
+    }
     std::string text = "{\"paths\":{";
     bool first = true;
-    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog))) {
+    for (const auto& [path, url] : urls) {
       if (!first) text += ',';
       first = false;
-      json::WriteString(entry.path, text);
+      json::WriteString(path, text);
       text += ":{\"serverRelativeURL\":";
-      json::WriteString(entry.url, text, false);
+      json::WriteString(url, text, false);
       text += '}';
     }
     return text + "}}\n";

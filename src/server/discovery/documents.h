@@ -59,6 +59,7 @@ class Documents {
   base::Mutex publishing_;  // held while counts of /metrics are looked up
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
+  std::uint64_t generation_ PC_GUARDED_BY(mutex_) = 0;  // of env_.aggregation, likewise
   std::map<std::string, std::shared_ptr<const std::string>> kept_ PC_GUARDED_BY(mutex_);
 };
 

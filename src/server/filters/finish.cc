@@ -191,23 +191,6 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   }
 }
 
-net::Headers HeadersOf(const Call& call, Reply& reply) {
-  net::Headers headers = std::move(reply.headers);
-  headers.Reserve(headers.size() + 8);
-  headers.Set("Audit-Id", call.audit_id);
-  if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
-  if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
-  if (call.env.answer_headers != nullptr) {
-    call.env.answer_headers->AddTo(headers, call, reply.is_late);
-  }
-  if (reply.is_late) return headers;
-  SetFlowHeaders(call, headers);
-  for (const std::string& warning : call.recorder.warnings()) {
-    headers.Add("Warning", admission::WarningHeader(warning));
-  }
-  return headers;
-}
-
 void Send(Call& call, Reply& reply) {
   const std::string_view content = reply.shared_body ? *reply.shared_body : reply.body;
   net::Response response;
@@ -230,6 +213,30 @@ void Send(Call& call, Reply& reply) {
 }
 
 }  // namespace
+
+net::Headers HeadersOf(const Call& call, Reply& reply) {
+  net::Headers headers = std::move(reply.headers);
+  headers.Reserve(headers.size() + 8);
+  headers.Set("Audit-Id", call.audit_id);
+  if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
+  if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
+  if (call.env.answer_headers != nullptr) {
+    call.env.answer_headers->AddTo(headers, call, reply.is_late);
+  }
+  if (reply.is_late) return headers;
+  SetFlowHeaders(call, headers);
+  for (const std::string& warning : call.recorder.warnings()) {
+    headers.Add("Warning", admission::WarningHeader(warning));
+  }
+  return headers;
+}
+
+void NoteOutcome(Call& call, int status) {
+  Reply reply;
+  reply.status = status;
+  if (call.trace != nullptr) call.env.traces->End(call, reply);
+  EndAudit(call, reply, {});
+}
 
 metrics::RequestSeries SeriesOf(const Call& call, int status) {
   const RequestInfo& info = call.info;

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""API servers behind this one: another server that serves custom resources, which trusts this one's certificate, and a
+peer that answers as it is told. Texts and headers are those of a kube-apiserver before the same peer.
+
+    tests/integration/aggregation.py --build build/release
+"""
+
+import base64
+import contextlib
+import http.client
+import http.server
+import json
+import pathlib
+import ssl
+import threading
+import time
+
+from serving import Pki
+from story import expect, fail, run, serving, until
+
+SERVICES = "/api/v1/namespaces/default/services"
+API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+DEFINITION = {
+    "metadata": {"name": "flowers.garden.io"},
+    "spec": {"group": "garden.io", "scope": "Namespaced", "names": {"plural": "flowers", "kind": "Flower"},
+             "versions": [{"name": "v1", "served": True, "storage": True,
+                           "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+RESOURCES = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "peer.io/v1", "resources": [
+    {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"], "shortNames": ["th"]},
+    {"name": "things/status", "singularName": "", "namespaced": True, "kind": "Thing", "verbs": ["get"]}]}
+REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
+
+
+class Peer(http.server.BaseHTTPRequestHandler):
+    """Tells what it was asked, or misbehaves as the last part of the path says."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def _answer(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length).decode()
+        what = self.path.split("?")[0].rsplit("/", 1)[-1]
+        if self.path == "/apis/peer.io/v1":
+            self._send(200, {}, json.dumps(RESOURCES))
+        elif self.path in ("/apis", "/openapi/v3"):
+            self._send(404, {}, "404 page not found\n")
+        elif what == "redirect":
+            self._send(302, {"Location": "/elsewhere"}, "")
+        elif what == "headers":
+            self._send(200, {"Audit-Id": "peer", "Access-Control-Allow-Origin": "*", "Connection": "x-hop", "X-Hop": "1", "X-Own": "2"}, "x")
+        elif what == "cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b"abc")
+            self.close_connection = True
+        elif what == "drop":
+            self.close_connection = True
+        elif what == "pieces":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.server.head_seen.wait(20)  # the client has the head before there is a body
+            for _ in range(3):
+                self.wfile.write(b"5\r\nabcd\n\r\n")
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            told = {"method": self.command, "path": self.path, "body": body, "headers": self.headers.items()}
+            self._send(200, {"Content-Type": "application/json"}, json.dumps(told))
+
+    def _send(self, status, headers, body):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body.encode())
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer
+
+
+def pki(folder):
+    made = Pki(folder)
+    for authority in ("fronts", "backs"):
+        made.authority(authority)
+    made.issue("fronts", "front", "front", "extendedKeyUsage=clientAuth\n")
+    made.issue("backs", "back", "back", "subjectAltName=DNS:back.default.svc\nextendedKeyUsage=serverAuth\n")
+    return made
+
+
+def peer(made):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+    server.daemon_threads, server.head_seen = True, threading.Event()
+    server.handle_error = lambda *_: None  # its clients leave as they like
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(made.path("back.crt"), made.path("back.key"))
+    context.load_verify_locations(made.path("fronts.crt"))
+    context.verify_mode = ssl.CERT_REQUIRED
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@contextlib.contextmanager
+def closing(server):
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def front(program, made, *flags):
+    return serving(program, f"--proxy-client-cert-file={made.path('front.crt')}", f"--proxy-client-key-file={made.path('front.key')}", *flags)
+
+
+def register(server, made, group, port, service="back", **spec):
+    body = {"metadata": {"name": service}, "spec": {"type": "ExternalName", "externalName": "localhost"}}
+    server.call("POST", SERVICES, body)
+    spec = {"caBundle": base64.b64encode(pathlib.Path(made.path("backs.crt")).read_bytes()).decode(), **spec}
+    body = {"metadata": {"name": f"v1.{group}"},
+            "spec": {"group": group, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+                     "service": {"name": service, "namespace": "default", "port": port}, **spec}}
+    expect("an APIService", server.call("POST", API_SERVICES, body)[0], 201)
+
+
+def condition(server, group):
+    conditions = server.call("GET", f"{API_SERVICES}/v1.{group}")[1].get("status", {}).get("conditions") or [{}]
+    return conditions[0].get("status"), conditions[0].get("reason"), conditions[0].get("message")
+
+
+def available(server, group):
+    until(f"{group} is available", lambda: condition(server, group) == ("True", "Passed", "all checks passed"))
+
+
+def ask(server, path, method="GET", body=None, headers=None):
+    """Status, headers, text."""
+    connection = server.connect()
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    return answer.status, answer.headers, answer.read().decode()
+
+
+def custom_resources(program, made):
+    """All of it, with a server that is one of ours."""
+    with serving(program, f"--requestheader-client-ca-file={made.path('fronts.crt')}", "--requestheader-username-headers=X-Remote-User",
+                 "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+                 f"--tls-cert-file={made.path('back.crt')}", f"--tls-private-key-file={made.path('back.key')}") as back:
+        back.context.check_hostname, back.context.verify_mode = False, ssl.CERT_NONE
+        expect("a definition", back.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)[0], 201)
+        with front(program, made) as server:
+            register(server, made, "garden.io", back.port)
+            available(server, "garden.io")
+            flowers = "/apis/garden.io/v1/namespaces/default/flowers"
+            watched = server.connect()
+            watched.request("GET", flowers + "?watch=1")
+            watch = watched.getresponse()
+            expect("a watch begins before there is an event", watch.status, 200)
+            status, made_flower = server.call("POST", flowers, {"apiVersion": "garden.io/v1", "kind": "Flower", "metadata": {"name": "rose"}})
+            expect("a flower", status, 201)
+            event = json.loads(watch.readline())
+            expect("the event", (event["type"], event["object"]), ("ADDED", made_flower))
+            watched.close()
+            expect("behind", back.call("GET", flowers + "/rose"), (200, made_flower))
+            expect("none of here", server.call("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")[1]["items"], [])
+            index = "apis/garden.io/v1"
+            until("OpenAPI", lambda: index in server.call("GET", "/openapi/v3")[1]["paths"])
+            expect("OpenAPI", json.loads(ask(server, "/openapi/v3/" + index)[2]), json.loads(ask(back, "/openapi/v3/" + index)[2]))
+            accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+
+            def groups(of):
+                items = json.loads(ask(of, "/apis", headers=accept)[2])["items"]
+                return {item["metadata"]["name"]: item["versions"] for item in items}
+            expect("aggregated discovery", groups(server)["garden.io"], groups(back)["garden.io"])
+
+
+def discovery(program, made):
+    with front(program, made) as server, closing(peer(made)) as back:
+        before = server.call("GET", "/apis")[1]["groups"]
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        version = {"groupVersion": "peer.io/v1", "version": "v1"}
+        group = {"name": "peer.io", "versions": [version], "preferredVersion": version}
+        expect("/apis", server.call("GET", "/apis")[1]["groups"], before + [group])
+        expect("the group", server.call("GET", "/apis/peer.io")[1], {"kind": "APIGroup", "apiVersion": "v1", **group})
+        expect("the version", server.call("GET", "/apis/peer.io/v1")[1], RESOURCES)
+        kind = {"group": "", "version": "", "kind": "Thing"}
+        wanted = [{"version": "v1", "freshness": "Current", "resources": [
+            {"resource": "things", "responseKind": kind, "scope": "Namespaced", "singularResource": "thing", "verbs": ["get"], "shortNames": ["th"],
+             "subresources": [{"subresource": "status", "responseKind": kind, "verbs": ["get"]}]}]}]
+
+        def shown(name):
+            accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+            items = json.loads(ask(server, "/apis", headers=accept)[2])["items"]
+            return next((item["versions"] for item in items if item["metadata"]["name"] == name), None)
+        until("what the peer serves is shown", lambda: shown("peer.io") == wanted)
+        register(server, made, "gone.io", 1)
+        until("what cannot be asked is stale", lambda: shown("gone.io") == [{"version": "v1", "freshness": "Stale"}])
+        expect("deleted", server.call("DELETE", API_SERVICES + "/v1.peer.io")[0], 200)
+        until("it is shown no more", lambda: shown("peer.io") is None)
+        expect("nor served", ask(server, "/apis/peer.io/v1")[::2], (404, "404 page not found\n"))
+
+
+def requests(program, made):
+    """What the peer is sent."""
+    with front(program, made) as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        things = "/apis/peer.io/v1/namespaces/n/things"
+        headers = {"X-Forwarded-For": "9.9.9.9", "X-Remote-User": "evil", "X-Remote-Extra-Foo": "evil", "Te": "trailers", "Cookie": "a=b",
+                   "Audit-Id": "mine", "Impersonate-User": "jane", "Impersonate-Group": "system:masters", "Impersonate-Extra-a%2fb": "c", "Connection": "x-hop",
+                   "X-Hop": "1", "Content-Type": "application/json", "Accept-Encoding": "identity"}
+        status, answer, text = ask(server, things + "/a%20b%2Fc?b=2&a=1%2F;x&c", "POST", '{"a":1}', headers)
+        expect("the answer", status, 200)
+        told = json.loads(text)
+        expect("what is asked", (told["method"], told["path"], told["body"]), ("POST", things + "/a%20b/c?b=2&c=", '{"a":1}'))
+        host = f"localhost:{back.server_port}"
+        expect("its headers", sorted(map(tuple, told["headers"])), sorted({
+            "Accept-Encoding": "identity", "Audit-Id": "mine", "Content-Length": "7", "Content-Type": "application/json", "Cookie": "a=b",
+            "Host": host, "Te": "trailers", "X-Forwarded-For": "9.9.9.9, 127.0.0.1", "X-Forwarded-Host": host, "X-Forwarded-Proto": "https",
+            "X-Forwarded-Uri": things + "/a%20b/c", "X-Remote-Extra-A%2fb": "c", "X-Remote-User": "jane"}.items()
+            | {("X-Remote-Group", "system:masters"), ("X-Remote-Group", "system:authenticated")}))
+        expect("the audit ID", answer.get_all("Audit-Id"), ["mine"])
+
+
+def answers(program, made):
+    """What comes of what the peer answers."""
+    with front(program, made) as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        things = "/apis/peer.io/v1/namespaces/n/things/"
+        expect("a redirect", ask(server, things + "redirect")[::2], (502, REDIRECTED))
+        headers = ask(server, things + "headers", headers={"Audit-Id": "mine"})[1]
+        expect("headers", [headers.get_all(name) for name in ("Audit-Id", "Access-Control-Allow-Origin", "X-Hop", "X-Own")],
+               [["mine", "peer"], None, None, ["2"]])
+        expect("no answer", ask(server, things + "drop")[::2], (503, "error trying to reach service: EOF\n"))
+        try:
+            ask(server, things + "cut")
+            fail("half an answer passed for a whole one")
+        except (http.client.HTTPException, OSError):
+            pass
+        connection = server.connect()
+        connection.request("GET", things + "pieces")
+        answer = connection.getresponse()
+        back.head_seen.set()
+        expect("pieces", (answer.status, answer.headers.get("Transfer-Encoding"), answer.read()), (200, "chunked", b"abcd\n" * 3))
+        expect("an upgrade", ask(server, things + "x", headers={"Connection": "Upgrade", "Upgrade": "SPDY/3.1"})[0], 503)
+        expect("HEAD", ask(server, things + "x", "HEAD")[::2], (200, ""))
+    with front(program, made, "--aggregator-reject-forwarding-redirect=false") as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        status, headers, _ = ask(server, "/apis/peer.io/v1/redirect")
+        expect("a redirect that is allowed", (status, headers["Location"]), (302, f"https://localhost:{back.server_port}/elsewhere"))
+
+
+def conditions(program, made):
+    """Why a server is not available."""
+    foreign = base64.b64encode(pathlib.Path(made.path("fronts.crt")).read_bytes()).decode()
+    with front(program, made) as server, closing(peer(made)) as back:
+        port = back.server_port
+        register(server, made, "ca.io", port, caBundle=foreign)
+        register(server, made, "name.io", port, service="other")
+        register(server, made, "refused.io", 1)
+        register(server, made, "status.io", port)
+        register(server, made, "skip.io", port, service="other", caBundle=None, insecureSkipTLSVerify=True)
+        server.call("POST", SERVICES, {"metadata": {"name": "ip"}, "spec": {"ports": [{"name": "a", "port": 443}]}})
+        register(server, made, "port.io", 444, service="ip")
+        register(server, made, "endpoints.io", 443, service="ip")
+        failed = "failing or missing response from https://localhost:{0}/apis/{1}/v1: Get \"https://localhost:{0}/apis/{1}/v1\": {2}"
+        tls = "tls: failed to verify certificate: x509: certificate "
+        for group, reason, message in [
+                ("ca.io", "FailedDiscoveryCheck", failed.format(port, "ca.io", tls + "signed by unknown authority")),
+                ("name.io", "FailedDiscoveryCheck", failed.format(port, "name.io", tls + "is valid for back.default.svc, not other.default.svc")),
+                ("refused.io", "FailedDiscoveryCheck", failed.format(1, "refused.io", "dial tcp 127.0.0.1:1: connect: connection refused")),
+                ("port.io", "ServicePortError", 'service/ip in "default" is not listening on port 444'),
+                ("endpoints.io", "EndpointsNotFound", 'cannot find endpointslices for service/ip in "default"')]:
+            until(f"{group} is judged", lambda: condition(server, group)[0] is not None)
+            expect(group, condition(server, group), ("False", reason, message))
+            status, headers, text = ask(server, f"/apis/{group}/v1")
+            expect(group, (status, headers["Content-Type"], headers["X-Content-Type-Options"], text),
+                   (503, "text/plain; charset=utf-8", "nosniff", "service unavailable\n"))
+        available(server, "skip.io")
+        metrics = ask(server, "/metrics")[2]
+        for line in ('aggregator_unavailable_apiservice{name="v1.ca.io"} 1', 'aggregator_unavailable_apiservice{name="v1.skip.io"} 0'):
+            if line not in metrics:
+                fail(f"/metrics lacks {line}")
+
+
+def endings(program, made):
+    """A server ends with a watch under way, and a client that leaves takes its watch along."""
+    with front(program, made) as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        connection = server.connect()
+        connection.request("GET", "/apis/peer.io/v1/namespaces/n/things/pieces?watch=1")
+        expect("the head", connection.getresponse().status, 200)
+        started = time.monotonic()
+        expect("the end", server.end(15), 0)
+        if time.monotonic() - started > 15:
+            fail("the server waited for the watch")
+        back.head_seen.set()
+
+
+if __name__ == "__main__":
+    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, conditions, endings], pki)
