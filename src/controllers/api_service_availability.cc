@@ -156,7 +156,7 @@ class ApiServiceAvailability final : public Controller {
     if (context_.aggregated != nullptr) {
       const base::Status checked = context_.aggregated->Check(api_service);
       if (checked.ok()) return {"True", "Passed", "all checks passed"};
-      // kube-aggregator says nothing of one whose caBundle it cannot read.
+      // kube-aggregator says nothing of one whose caBundle it cannot read; nor is the end of this server its fault.
       if (checked.reason() == base::Reason::kInternalError) return {};
       return Missing("FailedDiscoveryCheck", std::string(checked.message()));
     }

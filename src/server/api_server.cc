@@ -161,8 +161,8 @@ class Server final : public ApiServer {
     watches_ = std::make_unique<WatchHub>(storage_->store(), *env_.catalog, clock_, watch_metrics_);
     env_.watches = watches_.get();
     documents_.set_client(*https_);
-    aggregation_.emplace(
-        Aggregation::Parts{options_, storage_->store(), *https_, engine_->resolver(), clock_});
+    aggregation_.emplace(Aggregation::Parts{options_, storage_->store(), *https_, *probes_,
+                                            metrics_, engine_->resolver(), clock_});
     aggregation_->Start();
     env_.aggregation = &*aggregation_;
     env_.documents = &documents_;
@@ -244,6 +244,7 @@ class Server final : public ApiServer {
     if (std::exchange(stopped_, true)) return;
     ending_ = true;
     AnnounceStop();
+    if (probes_) probes_->Stop();  // for which loops wait
     if (loops_) loops_->Stop();
     event_expiry_.reset();
     if (watches_) watches_->Stop();
@@ -304,6 +305,7 @@ class Server final : public ApiServer {
           net::ProxySettings{options_.https_proxy, options_.no_proxy});
     }
     https_ = net::HttpsClient::Create(io_, client);
+    probes_ = net::HttpsClient::Create(io_, client);
   }
 
   base::Status BuildAuthorization() {
@@ -473,6 +475,7 @@ class Server final : public ApiServer {
   net::IoThreads io_{net::IoThreads::DefaultCount()};
   AuditBackends audit_;
   std::unique_ptr<net::HttpsClient> https_;
+  std::unique_ptr<net::HttpsClient> probes_;  // asks aggregated API servers
   Authentication authentication_;
   std::unique_ptr<authorization::Authorization> authorization_;
   controllers::NamespaceInitialization initialization_;

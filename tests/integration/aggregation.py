@@ -265,7 +265,8 @@ def conditions(program, made):
         register(server, made, "ca.io", port, caBundle=foreign)
         register(server, made, "name.io", port, service="other")
         register(server, made, "refused.io", 1)
-        register(server, made, "status.io", port)
+        register(server, made, "status.io", port, service="other", caBundle=None, insecureSkipTLSVerify=True)
+        available(server, "status.io")
         register(server, made, "skip.io", port, service="other", caBundle=None, insecureSkipTLSVerify=True)
         server.call("POST", SERVICES, {"metadata": {"name": "ip"}, "spec": {"ports": [{"name": "a", "port": 443}]}})
         register(server, made, "port.io", 444, service="ip")
@@ -284,8 +285,12 @@ def conditions(program, made):
             expect(group, (status, headers["Content-Type"], headers["X-Content-Type-Options"], text),
                    (503, "text/plain; charset=utf-8", "nosniff", "service unavailable\n"))
         available(server, "skip.io")
+        patch = ask(server, API_SERVICES + "/v1.status.io", "PATCH", '{"spec":{"service":{"port":1}}}', {"Content-Type": "application/merge-patch+json"})
+        expect("another port", patch[0], 200)
+        until("it is not available any more", lambda: condition(server, "status.io")[0] == "False")
         metrics = ask(server, "/metrics")[2]
-        for line in ('aggregator_unavailable_apiservice{name="v1.ca.io"} 1', 'aggregator_unavailable_apiservice{name="v1.skip.io"} 0'):
+        for line in ('aggregator_unavailable_apiservice{name="v1.ca.io"} 1', 'aggregator_unavailable_apiservice{name="v1.skip.io"} 0',
+                     'aggregator_unavailable_apiservice_total{name="v1.status.io",reason="FailedDiscoveryCheck"} 1'):
             if line not in metrics:
                 fail(f"/metrics lacks {line}")
 

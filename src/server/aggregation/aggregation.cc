@@ -24,12 +24,15 @@ constexpr std::string_view kAccept =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-bool IsAvailable(json::Value service) {
+json::Value ConditionOf(json::Value service) {
   for (const json::Value& condition : service["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Available")
-      return condition["status"].AsString() == "True";
+    if (condition["type"].AsString() == "Available") return condition;
   }
-  return false;
+  return {};
+}
+
+bool IsAvailable(json::Value service) {
+  return ConditionOf(service)["status"].AsString() == "True";
 }
 
 std::string PathOf(const ApiService& service) {
@@ -60,6 +63,14 @@ Aggregation::Passing::~Passing() {
   const base::MutexLock lock(aggregation_.mutex_);
   if (--aggregation_.passing_ == 0) aggregation_.idle_.NotifyAll();
 }
+
+Aggregation::Aggregation(const Parts& parts)
+    : parts_(parts),
+      unavailable_(parts.metrics.AddCounter(
+          {"aggregator_unavailable_apiservice_total",
+           "Counter of APIServices which are marked as unavailable broken down by APIService name "
+           "and reason."},
+          {"name", "reason"})) {}
 
 // A pair that is being replaced may not be one: what was read last stays then.
 void Aggregation::ReadCertificate() {
@@ -96,11 +107,21 @@ void Aggregation::OnCommit(std::span<const store::EventPtr> events) {
   const bool were_any = !services->empty();
   for (const store::EventPtr& event : events) {
     Note(*event->object, event->type == store::EventType::kDeleted, *services);
+    CountUnavailable(*event);
   }
   if (!were_any && services->empty()) return;
   any_ = !services->empty();
   services_.Set(std::move(services));
   ++generation_;
+}
+
+void Aggregation::CountUnavailable(const store::Event& event) const {
+  if (event.type != store::EventType::kModified || event.previous == nullptr) return;
+  json::Arena arena;
+  const auto before = json::Parse(arena, event.previous->bytes());
+  const auto after = json::Parse(arena, event.object->bytes());
+  if (!before.ok() || !after.ok() || !IsAvailable(*before) || IsAvailable(*after)) return;
+  unavailable_.With({event.object->name(), ConditionOf(*after)["reason"].AsString()}).Increment();
 }
 
 void Aggregation::Note(const store::Object& object, bool deleted, ApiServices& services) {
@@ -183,7 +204,7 @@ base::Status Aggregation::Check(const std::string& name) {
   const auto service = ByName(name);
   if (service == nullptr) return base::OkStatus();
   ReadCertificate();
-  const auto set = parts_.https.NewSet();
+  const auto set = parts_.probes.NewSet();
   std::map<std::size_t, std::string> urls;
   base::Status last;
   const base::SteadyTime deadline = parts_.clock.Steady() + kCheckTime;
@@ -197,6 +218,9 @@ base::Status Aggregation::Check(const std::string& name) {
     set->Start(id, std::make_shared<const net::ClientRequest>(*std::move(request)), deadline);
   }
   while (auto arrival = set->Next()) {
+    if (arrival->result.failure && arrival->result.failure->cancelled) {  // this server ends
+      return {base::Reason::kInternalError, "context canceled"};
+    }
     const std::string& url = urls[arrival->id];
     const std::string problem = ProblemOf(arrival->result, url);
     if (problem.empty()) return base::OkStatus();
@@ -207,7 +231,7 @@ base::Status Aggregation::Check(const std::string& name) {
 
 base::Result<net::Response> Aggregation::Get(net::ClientRequest request) {
   net::CallResult result =
-      parts_.https.Call(std::move(request), parts_.clock.Steady() + kCheckTime);
+      parts_.probes.Call(std::move(request), parts_.clock.Steady() + kCheckTime);
   if (result.failure) return base::ConfigError(result.failure->message);
   return std::move(result.response);
 }

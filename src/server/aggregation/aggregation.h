@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "controllers/controller.h"
+#include "metrics/metrics.h"
 #include "net/client.h"
 #include "net/tls.h"
 #include "server/options.h"
@@ -47,11 +48,13 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   struct Parts {
     const Options& options;
     store::Store& store;
-    net::HttpsClient& https;
+    net::HttpsClient& https;   // passes requests on
+    net::HttpsClient& probes;  // asks for the server itself
+    metrics::Registry& metrics;
     const admission::ServiceResolver& services;
     const base::Clock& clock;
   };
-  explicit Aggregation(const Parts& parts) : parts_(parts) {}
+  explicit Aggregation(const Parts& parts);
   void Start();
   // Waits until no call is under way. REQUIRES: the client has been stopped.
   void Stop();
@@ -98,6 +101,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
 
   void OnCommit(std::span<const store::EventPtr> events) override;
   static void Note(const store::Object& object, bool deleted, ApiServices& services);
+  void CountUnavailable(const store::Event& event) const;
   void ReadCertificate();
   std::shared_ptr<const ApiService> ByName(const std::string& name) const;
   base::Result<net::ClientRequest> OwnRequest(const ApiService& service, std::string_view target);
@@ -110,6 +114,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   base::Result<net::Response> Get(net::ClientRequest request);
 
   const Parts parts_;
+  metrics::Family<metrics::Counter>& unavailable_;  // by name and reason: that have become so
   net::ClientTlsCache tls_;
   base::Published<ApiServices> services_{std::make_shared<const ApiServices>()};
   std::atomic<bool> any_{false};

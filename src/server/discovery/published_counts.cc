@@ -67,8 +67,10 @@ void PublishUnavailable(const Environment& env) {
        env.store->List({"apiregistration.k8s.io", "apiservices"})) {
     const auto parsed = json::Parse(arena, service->bytes());
     if (!parsed.ok()) continue;
+    const json::Value conditions = (*parsed)["status"]["conditions"];
+    if (conditions.elements().empty()) continue;  // not judged yet
     bool is_available = false;
-    for (const json::Value& condition : (*parsed)["status"]["conditions"].elements()) {
+    for (const json::Value& condition : conditions.elements()) {
       if (condition["type"].AsString() == "Available") {
         is_available = condition["status"].AsString() == "True";
       }
