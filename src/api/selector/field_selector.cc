@@ -121,6 +121,7 @@ base::Result<FieldSelector> FieldSelector::Parse(std::string_view text) {
     }
     parsed.field = term.substr(0, at);
     parsed.value = TRY(Unescape(std::string_view(term).substr(value)));
+    if (parsed.field.empty() && parsed.value.empty()) continue;  // Kubernetes: everything
     selector.terms_.push_back(std::move(parsed));
   }
   return selector;

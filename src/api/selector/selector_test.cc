@@ -150,6 +150,7 @@ TEST(FieldSelectorTest, ReadsAndMatches) {
   EXPECT_TRUE(matches("spec.hostNetwork=true"));
   EXPECT_TRUE(matches("status.phase!=Running"));
   EXPECT_FALSE(matches("status.successful=0"));
+  EXPECT_EQ(FieldSelector::Parse("==,b=1,!=")->ToString(), "b=1");  // a term of nothing is none
   EXPECT_EQ(FieldSelector::Parse("b=1,a!=2")->ToString(), "a!=2,b=1");
   EXPECT_EQ(*FieldSelector::Parse("metadata.name=p")->RequiresExactMatch("metadata.name"), "p");
   EXPECT_EQ(FieldSelector::Parse("a").status().message(),
