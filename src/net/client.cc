@@ -10,6 +10,7 @@
 #include "net/internal/fiber_calls.h"
 #include "net/internal/gathering.h"
 #include "net/internal/loop.h"
+#include "net/internal/malformed.h"
 
 namespace portcullis::net {
 namespace {
@@ -108,6 +109,10 @@ std::string_view PhaseName(CallPhase phase) {
 
 base::Result<std::shared_ptr<const internal::PreparedRequest>> Prepare(
     const ClientRequest& request) {
+  if (const std::string malformed = internal::MalformedFieldText(request.headers);
+      !malformed.empty()) {
+    return base::BadRequest(malformed);
+  }
   return std::make_shared<const internal::PreparedRequest>(request, TRY(ParseUrl(request.url)));
 }
 

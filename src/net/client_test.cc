@@ -114,6 +114,22 @@ TEST_F(ClientTest, AMalformedUrlIsRefused) {
             R"(Post "ftp://a/": unsupported protocol scheme "ftp")");
 }
 
+// What a name would be read as that is a user's.
+TEST_F(ClientTest, HeadersThatWouldBeReadAsOthersAreNotSent) {
+  RawServer server([](RawPeer& peer, int) { peer.ReadUntil("{}"); });
+  for (const auto& [name, value, text] : std::vector<std::array<std::string, 3>>{
+           {"X-Remote-User", "a\r\nX-Remote-Group: system:masters", "value for \"X-Remote-User\""},
+           {"X-Remote-User", std::string("a\0", 2), "value for \"X-Remote-User\""},
+           {"X-A", "\x7F", "value for \"X-A\""},
+           {"X-A: b\r\nX-B", "c", "name \"X-A: b\\r\\nX-B\""},
+           {"", "c", "name \"\""}}) {
+    ClientRequest request = Post(server.port());
+    request.headers.Add(name, value);
+    EXPECT_EQ(Call(request).failure->cause, "net/http: invalid header field " + text);
+  }
+  EXPECT_EQ(server.connections(), 0);
+}
+
 TEST_F(ClientTest, AServerThatHangsUpIsCalledOnce) {
   RawServer server([](RawPeer& peer, int) { peer.ReadUntil("{}"); });
   const auto request = Post(server.port());

@@ -21,6 +21,8 @@ bool IsToken(std::string_view text) {
   });
 }
 
+bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F; }
+
 std::string StatusLineError(std::string_view line) {
   const auto space = line.find(' ');
   if (space == std::string_view::npos) {
@@ -76,6 +78,18 @@ std::string MalformedHeadText(std::string_view status_line, std::string_view fie
   }
   if (!length_error.empty()) return length_error;
   return base::StrCat("malformed HTTP response ", base::GoQuote(status_line));
+}
+
+std::string MalformedFieldText(const Headers& fields) {
+  for (const Header& field : fields) {
+    if (!IsToken(field.name)) {
+      return base::StrCat("net/http: invalid header field name ", base::GoQuote(field.name));
+    }
+    if (std::any_of(field.value.begin(), field.value.end(), IsControl)) {
+      return base::StrCat("net/http: invalid header field value for ", base::GoQuote(field.name));
+    }
+  }
+  return "";
 }
 
 }  // namespace portcullis::net::internal
