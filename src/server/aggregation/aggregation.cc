@@ -293,7 +293,7 @@ base::Status Aggregation::Discover(const std::string& name) {
     return base::OkStatus();
   }
   auto fetched = Fetch(*service);
-  const base::Status status = fetched.status();
+  base::Status status = fetched.status();
   auto open_api = status.ok() ? FetchOpenApiUrl(*service) : base::Result<std::string>(status);
   const base::MutexLock lock(mutex_);
   Entry& entry = discovered_[name];
