@@ -37,10 +37,14 @@ struct ServiceAccountClaims {
   std::vector<std::string> audiences;
   std::int64_t issued_at = 0;   // seconds since the epoch; filled by Sign
   std::int64_t expires_at = 0;  // likewise
-  // Seconds after which use of a token that lives longer is a mistake to be noted; 0 for none.
+  // When use of a token that lives longer is a mistake to be noted; 0 for never. For Sign, seconds from now; of
+  // a token that has been verified, seconds since the epoch.
   std::int64_t warn_after = 0;
   std::string id;  // jti; filled by Sign
 };
+
+// Whether a token that has been verified should have been renewed by now.
+bool IsStale(const ServiceAccountClaims& claims, base::WallTime now);
 
 class TokenSigner {
  public:

@@ -271,9 +271,10 @@ class BoundTokens final : public Verifier {
                                        Notes& notes) const override {
     TRY(CheckTimes(claims));
     if (check_) TRY(check_(own));
-    const auto since = clock_.Now().time_since_epoch();
-    if (own.warn_after != 0 && since > std::chrono::seconds(own.warn_after)) {
-      const auto late = std::chrono::floor<std::chrono::seconds>(since).count() - own.warn_after;
+    const base::WallTime now = clock_.Now();
+    if (IsStale(own, now)) {
+      const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
+      const auto late = since.count() - own.warn_after;
       notes.audit_annotations.emplace_back(
           "authentication.k8s.io/stale-token",
           base::StrCat("subject: ", claims.subject,
@@ -358,6 +359,10 @@ base::Result<Keys> ParseKeys(const std::vector<std::string>& pems) {
 }
 
 }  // namespace
+
+bool IsStale(const ServiceAccountClaims& claims, base::WallTime now) {
+  return claims.warn_after != 0 && now.time_since_epoch() > std::chrono::seconds(claims.warn_after);
+}
 
 base::Result<std::unique_ptr<TokenAuthenticator>> MakeServiceAccountTokens(
     const ServiceAccountTokenOptions& options, const base::Clock& clock) {

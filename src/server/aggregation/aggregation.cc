@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "controllers/workloads/workload.h"
 #include "golang/netip.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -25,10 +26,7 @@ constexpr std::string_view kAccept =
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
 json::Value ConditionOf(json::Value service) {
-  for (const json::Value& condition : service["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Available") return condition;
-  }
-  return {};
+  return controllers::workloads::ConditionOf(service, "Available");
 }
 
 bool IsAvailable(json::Value service) {

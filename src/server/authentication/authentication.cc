@@ -2,7 +2,6 @@
 
 #include "server/authentication/authentication.h"
 
-#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,8 +30,7 @@ authn::ClaimsCheck CheckOfBound(const store::Reader& store, const base::Clock& c
           valid = counter("valid", "valid projected")](const authn::ServiceAccountClaims& claims) {
     TRY(objects.Check(claims));
     if (claims.warn_after == 0) return base::OkStatus();
-    const bool is_stale = clock.Now().time_since_epoch() > std::chrono::seconds(claims.warn_after);
-    (is_stale ? stale : valid)->Increment();
+    (authn::IsStale(claims, clock.Now()) ? stale : valid)->Increment();
     return base::OkStatus();
   };
 }
