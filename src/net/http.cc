@@ -69,13 +69,13 @@ constexpr StatusName kStatusNames[] = {
     {511, "Network Authentication Required"},
 };
 
+}  // namespace
+
 bool IsTokenCharacter(char c) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          kOthers.find(c) != std::string_view::npos;
 }
-
-}  // namespace
 
 const Header* Headers::Find(std::string_view name) const {
   for (const auto& field : fields_) {

@@ -88,6 +88,8 @@ struct RequestBody {
   std::size_t size() const { return front.size() + (rest ? rest->size() : 0); }
 };
 
+// True for what a token of a field is made of (RFC 9110 §5.6.2), such as the name of a header.
+bool IsTokenCharacter(char c);
 // The reason phrase as Go's net/http has it: "Not Found", "Unprocessable Entity"; "" if unknown.
 std::string_view StatusText(int status);
 // "content-type" to "Content-Type", as Go's textproto.CanonicalMIMEHeaderKey.

@@ -183,6 +183,7 @@ bool WantsPretty(std::string_view pretty, std::string_view user_agent) {
          user_agent.starts_with("Mozilla/5.0");
 }
 
+// What Go's mime takes for a token: braces belong to it, unlike in RFC 9110.
 bool IsToken(std::string_view text) {
   constexpr std::string_view kSeparators = "()<>@,;:\\\"/[]?=";
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {

@@ -12,13 +12,8 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// RFC 9110 §5.6.2.
 bool IsToken(std::string_view text) {
-  constexpr std::string_view kOther = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kOther.find(c) != std::string_view::npos;
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsTokenCharacter);
 }
 
 bool IsControl(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F; }

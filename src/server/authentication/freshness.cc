@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "golang/http_time.h"
+#include "net/http.h"
 
 namespace portcullis::server::authentication {
 namespace {
@@ -28,11 +29,6 @@ struct Lifetimes {
   std::optional<seconds> shared;  // s-maxage
   std::optional<seconds> any;     // max-age
 };
-
-bool IsTokenCharacter(char c) {
-  return c > ' ' && c < 0x7f &&
-         std::string_view("()<>@,;:\\\"/[]?={}").find(c) == std::string_view::npos;
-}
 
 template <std::size_t N>
 bool IsOneOf(std::string_view name, const std::string_view (&names)[N]) {
@@ -77,7 +73,7 @@ std::optional<Lifetimes> ReadCacheControl(std::string_view text) {
   Lifetimes lifetimes;
   for (std::size_t at = 0; (at = text.find_first_not_of(" \t,", at)) < text.size();) {
     std::size_t end = at + 1;
-    while (end < text.size() && IsTokenCharacter(text[end])) ++end;
+    while (end < text.size() && net::IsTokenCharacter(text[end])) ++end;
     const std::string name = base::ToLower(text.substr(at, end - at));
     std::optional<std::string_view> value;
     at = end;
