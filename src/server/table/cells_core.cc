@@ -194,9 +194,7 @@ void ResourceQuota(CellWriter& writer, json::Value object) {
   writer.Name(object).Text(base::Join(requests, ", ")).Text(base::Join(limits, ", ")).Age(object);
 }
 
-void LimitRange(CellWriter& writer, json::Value object) {
-  writer.Name(object).Text(object["metadata"]["creationTimestamp"].AsString());
-}
+void LimitRange(CellWriter& writer, json::Value object) { writer.Name(object).Creation(object); }
 
 // At most three addresses, port by port, then how many more there are.
 void Endpoints(CellWriter& writer, json::Value object) {

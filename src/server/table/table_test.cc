@@ -237,6 +237,7 @@ TEST(Table, CellsOfAnObjectOfWhichNothingIsSet) {
   EXPECT_EQ(Cells("apps", "deployments", "{}"), "|0/0|0|0|<unknown>||||");
   EXPECT_EQ(Cells("batch", "cronjobs", "{}"), "||<none>|<unset>|0|<none>|<unknown>|||<none>|");
   EXPECT_EQ(Cells("rbac.authorization.k8s.io", "roles", "{}"), "|0001-01-01T00:00:00Z|");
+  EXPECT_EQ(Cells("", "limitranges", "{}"), "|0001-01-01T00:00:00Z|");
 }
 
 TEST(Table, CellsOfManyValuesShowAFew) {
