@@ -281,7 +281,9 @@ void CheckService(const Context& ctx, json::Value object, json::Value old, Field
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
-  const bool headless = spec["clusterIP"].AsString() == "None";
+  // A create by an update of the status has not filled the list in.
+  const json::Value ips = spec["clusterIPs"];
+  const bool headless = ips.size() == 1 && ips[std::size_t{0}].AsString() == "None";
   if (spec["ports"].empty() && !headless && type != "ExternalName") {
     errors.push_back(api::Required(path.Child("ports"), ""));
   }
