@@ -80,26 +80,37 @@ constexpr std::string_view kUseSeccomp =
     ": non-functional in v1.27+; use the \"seccompProfile\" field instead";
 constexpr std::string_view kNoSelector = ": a null labelSelector results in matching no pod";
 
-constexpr std::size_t kMostDigits = 18;  // of what int64 holds a thousand times
+constexpr std::size_t kMostDigits = 18;   // of what int64 holds a thousand times
+constexpr std::size_t kMostOfBinary = 8;  // likewise, up to "999999Gi"
 
 // Whether there is nothing in the amount's text that could make it a fraction, as nearly always.
 bool IsPlainlyWhole(json::Value value) {
   const std::string_view text = value.AsString();
-  return !text.empty() && text.size() <= kMostDigits &&
-         text.find_first_of(".-mnu") == std::string_view::npos;
+  const bool binary = text.ends_with('i');
+  return !text.empty() && text.size() <= (binary ? kMostOfBinary : kMostDigits) &&
+         text.find_first_of(binary ? ".-mnuTPE" : ".-mnu") == std::string_view::npos;
 }
 
 // Whether Go's count of thousandths is no multiple of 1000. What int64 cannot hold counts as none if
-// it has at most 18 digits; longer whole numbers are multiplied in 64 bits, whatever comes of it.
+// it has at most 18 digits; longer whole numbers, and what is in binary units, are multiplied in 64
+// bits, whatever comes of it.
 bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
   const std::int64_t milli = amount.MilliValue();
   using Limits = std::numeric_limits<std::int64_t>;
   if (milli != Limits::max() && milli != Limits::min()) return milli % 1000 != 0;
-  if (text.size() <= kMostDigits) return false;
+  constexpr std::string_view kUnits = "kMGTPE";
   std::uint64_t wrapped = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    wrapped = wrapped * 10 + static_cast<std::uint64_t>(c - '0');
+  if (text.ends_with('i')) {
+    wrapped = static_cast<std::uint64_t>(amount.Value());
+  } else {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits <= kMostDigits) return false;
+    for (const char c : text.substr(0, digits)) {
+      wrapped = wrapped * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    const std::string_view suffix = text.substr(digits);
+    if (suffix.size() > 1 || kUnits.find(suffix) == std::string_view::npos) return false;
+    for (std::size_t i = kUnits.find(suffix) + suffix.size(); i > 0; --i) wrapped *= 1000;
   }
   return static_cast<std::int64_t>(wrapped * 1000) % 1000 != 0;
 }
