@@ -189,7 +189,7 @@ void CheckRules(json::Value rule, const FieldPath& path, FieldErrors& errors) {
   }
 }
 
-void ValidateFlowSchema(const Context&, json::Value object, FieldErrors& errors) {
+void ValidateFlowSchema(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::int64_t precedence = spec["matchingPrecedence"].AsInt();
@@ -223,6 +223,7 @@ void ValidateFlowSchema(const Context&, json::Value object, FieldErrors& errors)
   for (const json::Value& rule : spec["rules"].elements()) {
     CheckRules(rule, path.Child("rules").Index(index++), errors);
   }
+  CheckMandatory(ctx, "FlowSchema", object, errors);
 }
 
 }  // namespace

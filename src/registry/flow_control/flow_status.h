@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The status of FlowSchemas and PriorityLevelConfigurations (pkg/apis/flowcontrol/validation).
+// What FlowSchemas and PriorityLevelConfigurations have in common (pkg/apis/flowcontrol/validation): the
+// status, and the objects that must be as they are.
 #pragma once
 
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
+
+// The mandatory objects `exempt` and `catch-all` keep their specs, but for what exempt requests are given.
+// `kind`: what the OpenAPI name of the spec's type begins with.
+void CheckMandatory(const Context& ctx, std::string_view kind, json::Value object,
+                    FieldErrors& errors);
 
 void CheckFlowConditions(json::Value conditions, FieldErrors& errors);
 

@@ -87,7 +87,8 @@ void CheckLimited(json::Value limited, const FieldPath& path, FieldErrors& error
   }
 }
 
-void ValidatePriorityLevelConfiguration(const Context&, json::Value object, FieldErrors& errors) {
+void ValidatePriorityLevelConfiguration(const Context& ctx, json::Value object,
+                                        FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   const std::string_view type = spec["type"].AsString();
@@ -117,6 +118,7 @@ void ValidatePriorityLevelConfiguration(const Context&, json::Value object, Fiel
     errors.push_back(
         api::NotSupported(path.Child("type"), api::NamedValue(type), {"Exempt", "Limited"}));
   }
+  CheckMandatory(ctx, "PriorityLevelConfiguration", object, errors);
 }
 
 }  // namespace
