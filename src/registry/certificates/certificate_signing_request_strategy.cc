@@ -180,13 +180,15 @@ void ValidateCertificateSigningRequest(const Context&, json::Value object, Field
   if (spec["usages"].empty()) errors.push_back(api::Required(path.Child("usages"), ""));
   std::size_t index = 0;
   std::set<std::string_view> seen;
+  FieldErrors repeated;  // told behind those that nobody knows
   for (const json::Value& usage : spec["usages"].elements()) {
     const FieldPath at = path.Child("usages").Index(index++);
     if (std::find(kUsages.begin(), kUsages.end(), usage.AsString()) == kUsages.end()) {
       errors.push_back(api::NotSupported(at, api::NamedValue(usage.AsString()), kUsages));
     }
-    if (!seen.insert(usage.AsString()).second) errors.push_back(api::Duplicate(at, usage));
+    if (!seen.insert(usage.AsString()).second) repeated.push_back(api::Duplicate(at, usage));
   }
+  errors.insert(errors.end(), repeated.begin(), repeated.end());
   if (spec["signerName"].AsString() == "kubernetes.io/legacy-unknown") {
     errors.push_back(api::Invalid(path.Child("signerName"), spec["signerName"],
                                   "the legacy signerName is not allowed via this API version"));
