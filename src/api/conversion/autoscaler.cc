@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "json/edit.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/writer.h"
 
 namespace portcullis::api {
@@ -54,6 +55,16 @@ Value Reference(json::Arena& arena, Value reference) {
   json::ObjectBuilder out(arena);
   out.Set("kind", TextOrEmpty(reference["kind"])).Set("name", TextOrEmpty(reference["name"]));
   Copy(out, "apiVersion", reference["apiVersion"]);
+  return out.Build();
+}
+
+// A LabelSelector as Go writes it into an annotation.
+Value Selector(json::Arena& arena, Value selector) {
+  if (!selector.is_object()) return {};
+  json::ObjectBuilder out(arena);
+  for (const std::string_view name : {"matchLabels", "matchExpressions"}) {
+    if (!selector[name].empty()) out.Set(name, json::Sorted(arena, selector[name]));
+  }
   return out.Build();
 }
 
@@ -114,15 +125,15 @@ Value SourceToV1(json::Arena& arena, std::string_view kind, Value source) {
     out.Set("target", Reference(arena, source["describedObject"]));
     out.Set("metricName", TextOrEmpty(metric["name"]));
     out.Set("targetValue", QuantityOrZero(target["value"]));
-    Copy(out, "selector", metric["selector"]);
+    Copy(out, "selector", Selector(arena, metric["selector"]));
     Copy(out, "averageValue", target["averageValue"]);
   } else if (kind == "pods") {
     out.Set("metricName", TextOrEmpty(metric["name"]));
     out.Set("targetAverageValue", QuantityOrZero(target["averageValue"]));
-    Copy(out, "selector", metric["selector"]);
+    Copy(out, "selector", Selector(arena, metric["selector"]));
   } else if (kind == "external") {
     out.Set("metricName", TextOrEmpty(metric["name"]));
-    Copy(out, "metricSelector", metric["selector"]);
+    Copy(out, "metricSelector", Selector(arena, metric["selector"]));
     Copy(out, "targetValue", target["value"]);
     Copy(out, "targetAverageValue", target["averageValue"]);
   } else {
@@ -182,15 +193,15 @@ Value StatusToV1(json::Arena& arena, std::string_view kind, Value status) {
     out.Set("target", Reference(arena, status["describedObject"]));
     out.Set("metricName", TextOrEmpty(metric["name"]));
     out.Set("currentValue", QuantityOrZero(current["value"]));
-    Copy(out, "selector", metric["selector"]);
+    Copy(out, "selector", Selector(arena, metric["selector"]));
     Copy(out, "averageValue", current["averageValue"]);
   } else if (kind == "pods") {
     out.Set("metricName", TextOrEmpty(metric["name"]));
     out.Set("currentAverageValue", QuantityOrZero(current["averageValue"]));
-    Copy(out, "selector", metric["selector"]);
+    Copy(out, "selector", Selector(arena, metric["selector"]));
   } else if (kind == "external") {
     out.Set("metricName", TextOrEmpty(metric["name"]));
-    Copy(out, "metricSelector", metric["selector"]);
+    Copy(out, "metricSelector", Selector(arena, metric["selector"]));
     out.Set("currentValue", QuantityOrZero(current["value"]));
     Copy(out, "currentAverageValue", current["averageValue"]);
   } else {
