@@ -119,7 +119,7 @@ class Resolver final : public admission::ServiceResolver {
       const base::MutexLock lock(mutex_);
       if (hinted_.size() >= kMostHints || !hinted_.insert(flag).second) return;
     }
-    base::LogWarning("a webhook names a Service that does not exist",
+    base::LogWarning("a Service that is to be called does not exist",
                      {{"service", base::StrCat(namespace_name, "/", service)},
                       {"hint", base::StrCat("to call a program of this machine instead: ", flag)}});
   }
@@ -133,8 +133,11 @@ class Resolver final : public admission::ServiceResolver {
     }
     const json::Value* service_port = FindPort(spec, port);
     if (service_port == nullptr) return NoPort(port, service);
-    const std::vector<ServiceAddress> ready =
-        ReadyEndpoints(namespace_name, service, *service_port);
+    const std::string_view family = spec["ipFamilies"][0].AsString();
+    std::vector<ServiceAddress> ready =
+        ReadyEndpoints(namespace_name, service, *service_port, family);
+    if (ready.empty() && !family.empty())
+      ready = ReadyEndpoints(namespace_name, service, *service_port);
     if (ready.empty()) {
       return base::Status::Custom(
           503, "ServiceUnavailable",
@@ -143,9 +146,10 @@ class Resolver final : public admission::ServiceResolver {
     return ready[next_.fetch_add(1, std::memory_order_relaxed) % ready.size()];
   }
 
+  // `family`: of slices of that one alone.
   std::vector<ServiceAddress> ReadyEndpoints(std::string_view namespace_name,
-                                             std::string_view service,
-                                             json::Value service_port) const {
+                                             std::string_view service, json::Value service_port,
+                                             std::string_view family = {}) const {
     const std::string_view port_name = service_port["name"].AsString();
     std::vector<ServiceAddress> ready;
     for (const store::ObjectPtr& slice :
@@ -153,6 +157,7 @@ class Resolver final : public admission::ServiceResolver {
       const json::Document& document = slice->document();
       const json::Value labels = document["metadata"]["labels"];
       if (labels["kubernetes.io/service-name"].AsString() != service) continue;
+      if (!family.empty() && document["addressType"].AsString() != family) continue;
       CollectReady(document.root(), port_name, ready);
     }
     return ready;
@@ -164,10 +169,9 @@ class Resolver final : public admission::ServiceResolver {
       if (port["name"].AsString() != port_name || !port["port"].is_int()) continue;
       for (const json::Value endpoint : slice["endpoints"].elements()) {
         if (!endpoint["conditions"]["ready"].AsBool(true)) continue;
-        for (const json::Value address : endpoint["addresses"].elements()) {
-          ready.push_back(
-              {std::string(address.AsString()), static_cast<std::uint16_t>(port["port"].AsInt())});
-        }
+        // Of its addresses the first one alone.
+        ready.push_back({std::string(endpoint["addresses"][0].AsString()),
+                         static_cast<std::uint16_t>(port["port"].AsInt())});
       }
     }
   }

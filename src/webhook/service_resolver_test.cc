@@ -28,10 +28,14 @@ class ServiceResolverTest : public ::testing::Test {
         base::StrCat(R"("spec":{"clusterIP":")", address, R"(","ports":[{"port":443}]})"));
   }
   void PutEndpoint(std::string_view address) {
-    Put("discovery.k8s.io", "endpointslices", "hook-1",
+    PutSlice("hook-1", "IPv4", base::StrCat(R"({"addresses":[")", address, R"("]})"));
+  }
+  void PutSlice(std::string_view name, std::string_view family, std::string_view endpoints,
+                std::string_view port = R"({"port":8443})") {
+    Put("discovery.k8s.io", "endpointslices", name,
         R"("labels":{"kubernetes.io/service-name":"hook"},)",
-        base::StrCat(R"("ports":[{"port":8443}],"endpoints":[{"addresses":[")", address,
-                     R"("]}])"));
+        base::StrCat(R"("addressType":")", family, R"(","ports":[)", port, R"(],"endpoints":[)",
+                     endpoints, "]"));
   }
 
   // "host:port", or the text of the error.
@@ -84,6 +88,53 @@ TEST_F(ServiceResolverTest, KeepsKubernetesTextsForWhatIsMissing) {
   EXPECT_EQ(Resolve(), "service \"hook\" not found");
   PutService("10.0.0.5");
   EXPECT_EQ(Resolve({}, 80), "no service port 80 found for service \"hook\"");
+}
+
+// --enable-aggregator-routing.
+class EndpointsTest : public ServiceResolverTest {
+ protected:
+  std::string Route(int port = 443) { return Resolve({.route_to_endpoints = true}, port); }
+};
+
+TEST_F(EndpointsTest, GoesToAReadyEndpointWhereverThatIs) {
+  PutService("10.0.0.5");
+  PutSlice("hook-1", "IPv4",
+           R"({"addresses":["192.168.1.7"],"conditions":{"ready":false}},
+              {"addresses":["192.168.1.8","192.168.1.9"],"conditions":{"ready":true}})");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Route(), "192.168.1.8:8443");
+}
+
+TEST_F(EndpointsTest, TakesTheirTurns) {
+  PutService("10.0.0.5");
+  PutSlice("hook-1", "IPv4", R"({"addresses":["192.168.1.7"]},{"addresses":["192.168.1.8"]})");
+  const auto resolver = MakeServiceResolver(*store_, {.route_to_endpoints = true});
+  const auto first = resolver->Resolve("ns", "hook", 443);
+  const auto second = resolver->Resolve("ns", "hook", 443);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->host, second->host);
+}
+
+TEST_F(EndpointsTest, PrefersTheFirstFamilyOfTheService) {
+  Put("", "services", "hook", "",
+      R"("spec":{"clusterIP":"10.0.0.5","ipFamilies":["IPv6","IPv4"],"ports":[{"port":443}]})");
+  PutSlice("hook-1", "IPv4", R"({"addresses":["192.168.1.7"]})");
+  EXPECT_EQ(Route(), "192.168.1.7:8443");
+  PutSlice("hook-2", "IPv6", R"({"addresses":["fd00::7"]})");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Route(), "fd00::7:8443");
+}
+
+TEST_F(EndpointsTest, KeepsKubernetesTexts) {
+  EXPECT_EQ(Route(), "service \"hook\" not found");
+  PutService("10.0.0.5");
+  EXPECT_EQ(Route(80), "no service port 80 found for service \"hook\"");
+  EXPECT_EQ(Route(), "no endpoints available for service \"hook\"");
+  PutSlice("hook-1", "IPv4", R"({"addresses":["192.168.1.7"]})", R"({"name":"other","port":8443})");
+  EXPECT_EQ(Route(), "no endpoints available for service \"hook\"");
+}
+
+TEST_F(EndpointsTest, DoesNotFollowExternalNames) {
+  Put("", "services", "hook", "", R"("spec":{"type":"ExternalName","externalName":"localhost"})");
+  EXPECT_EQ(Route(), "unsupported service type \"ExternalName\"");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ def webhook_without_a_network(program, _):
             message = refused(server, name)
             if not message.endswith('service "hook" not found'):
                 fail(f"no Service: {message}")
-        hint = re.compile(rf"a webhook names a Service that does not exist.*{re.escape(MAP)}")
+        hint = re.compile(rf"a Service that is to be called does not exist.*{re.escape(MAP)}")
         until("the hint in the log", lambda: hint.search(log.read_text()))
         expect("hints", len(hint.findall(log.read_text())), 1)
         service = {"metadata": {"name": "hook"}, "spec": {"ports": [{"port": 443}]}}
