@@ -29,6 +29,10 @@ Value TextsOf(json::Arena& arena, Value list) {
   return out.Build();
 }
 
+Value VerbsOf(json::Arena& arena, Value from) {
+  return from["verbs"].is_null() ? Value() : TextsOf(arena, from["verbs"]);
+}
+
 Value Subresource(json::Arena& arena, std::string_view name, Value kind, Value from) {
   json::ObjectBuilder out(arena);
   out.Set("subresource", name).Set("responseKind", KindOf(arena, kind));
@@ -37,7 +41,7 @@ Value Subresource(json::Arena& arena, std::string_view name, Value kind, Value f
     for (const Value& type : from["acceptedTypes"].elements()) types.Add(KindOf(arena, type));
     out.Set("acceptedTypes", types.Build());
   }
-  return out.Set("verbs", TextsOf(arena, from["verbs"])).Build();
+  return out.Set("verbs", VerbsOf(arena, from)).Build();
 }
 
 struct Names {
@@ -51,7 +55,7 @@ Value Resource(json::Arena& arena, const Names& names, Value kind, Value from,
   json::ObjectBuilder out(arena);
   out.Set("resource", names.resource).Set("responseKind", KindOf(arena, kind));
   out.Set("scope", names.scope).Set("singularResource", names.singular);
-  out.Set("verbs", TextsOf(arena, from["verbs"]));
+  out.Set("verbs", VerbsOf(arena, from));
   for (const std::string_view field : {"shortNames", "categories"}) {
     if (!from[field].elements().empty()) out.Set(field, TextsOf(arena, from[field]));
   }

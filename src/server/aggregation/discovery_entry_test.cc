@@ -27,6 +27,17 @@ TEST(DiscoveryEntryTest, PutsSubresourcesBelowTheirResources) {
       R"("subresources":[{"subresource":"status","responseKind":{"group":"","version":"","kind":"A"},"verbs":["get"]}]}]})");
 }
 
+TEST(DiscoveryEntryTest, TellsNoVerbsOfAParentThatIsNotListed) {
+  json::Arena arena;
+  const json::Value list = Parsed(
+      arena, R"({"resources":[{"name":"a/status","namespaced":true,"kind":"A","verbs":["get"]}]})");
+  EXPECT_EQ(
+      json::ToString(EntryOfLegacy(arena, list, "v1")),
+      R"({"version":"v1","resources":[{"resource":"a","responseKind":{"group":"","version":"","kind":""},)"
+      R"("scope":"Namespaced","singularResource":"","verbs":null,)"
+      R"("subresources":[{"subresource":"status","responseKind":{"group":"","version":"","kind":"A"},"verbs":["get"]}]}]})");
+}
+
 TEST(DiscoveryEntryTest, LeavesOutUnknownFieldsAndFillsInKinds) {
   json::Arena arena;
   const json::Value entry =
