@@ -60,6 +60,8 @@ class Http2Receiver {
   virtual void OnField(std::string_view name, std::string_view value) = 0;
   virtual void OnHead() {}
   virtual void OnData(std::string_view piece) = 0;
+  // Asked after OnData: true leaves the stream's window as it is until Http2ClientConnection::Resume.
+  virtual bool is_paused() const { return false; }
   // Once, the last call. The stream is gone.
   virtual void OnEnd(const Http2End& end) = 0;
 };

@@ -203,11 +203,11 @@ class Server final : public HttpsServer {
     }
     const auto& clock = base::SystemClock();
     const auto deadline = clock.Steady() + grace;
-    while (core_->connections > 0 && clock.Steady() < deadline) {
+    while (core_->connections > core_->given_away && clock.Steady() < deadline) {
       timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
       nanosleep(&pause, nullptr);
     }
-    const bool complete = core_->connections == 0;
+    const bool complete = core_->connections <= core_->given_away;
     for (auto& shard : shards_) {
       shard->loop().RunAndWait([&shard] { shard->CloseAll(); });
     }

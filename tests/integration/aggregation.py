@@ -8,6 +8,7 @@ peer that answers as it is told. Texts and headers are those of a kube-apiserver
 
 import base64
 import contextlib
+import hashlib
 import http.client
 import http.server
 import json
@@ -32,6 +33,23 @@ RESOURCES = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "pee
 REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
+GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+# What the peer answers to an upgrade, and what the client has of that.
+REFUSALS = {
+    "refuse": (b"HTTP/1.1 403 No Way\r\nx-b: 2\r\nX-A: 1\r\nAudit-Id: theirs\r\nContent-Length: 4\r\n\r\nno!\n",
+               "HTTP/1.1 403 No Way\r\nContent-Length: 4\r\nAudit-Id: theirs\r\nX-A: 1\r\nX-B: 2\r\n\r\nno!\n"),
+    "chunks": (b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nno!\n\r\n0\r\n\r\n",
+               "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nno!\n\r\n0\r\n\r\n"),
+    "end": (b"HTTP/1.0 500 Oops\r\nContent-Type: text/plain\r\n\r\nrest", "HTTP/1.0 500 Oops\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\nrest"),
+    "fine": (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "invalid upgrade response: status code 200\n"),
+    "continue": (b"HTTP/1.1 100 Continue\r\n\r\n", "invalid upgrade response: status code 100\n"),
+    "nothing": (b"", "unexpected EOF\n"),
+    "half": (b"HTTP/1.1 101 Swi", "unexpected EOF\n"),
+    "nonsense": (b"whatever\r\n\r\n", 'malformed HTTP response "whatever"\n'),
+    "field": (b"HTTP/1.1 101 X\r\nbad field\r\n\r\n", 'malformed MIME header: missing colon: "bad field"\n'),
+}
+
+
 class Peer(http.server.BaseHTTPRequestHandler):
     """Tells what it was asked, or misbehaves as the last part of the path says."""
     protocol_version = "HTTP/1.1"
@@ -43,7 +61,9 @@ class Peer(http.server.BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length).decode()
         what = self.path.split("?")[0].rsplit("/", 1)[-1]
-        if self.path == "/apis/peer.io/v1":
+        if "upgrade" in self.headers.get("Connection", "").lower():
+            self._upgrade(what, body)
+        elif self.path == "/apis/peer.io/v1":
             self._send(200, {}, json.dumps(RESOURCES))
         elif self.path in ("/apis", "/openapi/v3"):
             self._send(404, {}, "404 page not found\n")
@@ -71,6 +91,21 @@ class Peer(http.server.BaseHTTPRequestHandler):
             told = {"method": self.command, "path": self.path, "body": body, "headers": self.headers.items()}
             self._send(200, {"Content-Type": "application/json"}, json.dumps(told))
 
+    def _upgrade(self, what, body):
+        self.close_connection = True
+        if what in REFUSALS:
+            self.wfile.write(REFUSALS[what][0])
+        elif what == "echo":
+            told = json.dumps({"body": body, "headers": self.headers.items()}).encode()
+            accept = base64.b64encode(hashlib.sha1((self.headers["Sec-WebSocket-Key"] + GUID).encode()).digest()).decode()
+            self.wfile.write(f"HTTP/1.1 101 Some  Text\r\nupgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n".encode())
+            self.wfile.write(b"%d " % len(told) + told)
+            while received := self.rfile.read1(65536):
+                self.wfile.write(received)
+                if received.endswith(b"bye"):
+                    return
+            self.server.left.set()
+
     def _send(self, status, headers, body):
         self.send_response(status)
         for name, value in headers.items():
@@ -94,7 +129,7 @@ def pki(folder):
 
 def peer(made):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
-    server.daemon_threads, server.head_seen = True, threading.Event()
+    server.daemon_threads, server.head_seen, server.left = True, threading.Event(), threading.Event()
     server.handle_error = lambda *_: None  # its clients leave as they like
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(made.path("back.crt"), made.path("back.key"))
@@ -248,13 +283,97 @@ def answers(program, made):
         answer = connection.getresponse()
         back.head_seen.set()
         expect("pieces", (answer.status, answer.headers.get("Transfer-Encoding"), answer.read()), (200, "chunked", b"abcd\n" * 3))
-        expect("an upgrade", ask(server, things + "x", headers={"Connection": "Upgrade", "Upgrade": "SPDY/3.1"})[0], 503)
         expect("HEAD", ask(server, things + "x", "HEAD")[::2], (200, ""))
     with front(program, made, "--aggregator-reject-forwarding-redirect=false") as server, closing(peer(made)) as back:
         register(server, made, "peer.io", back.server_port)
         available(server, "peer.io")
         status, headers, _ = ask(server, "/apis/peer.io/v1/redirect")
         expect("a redirect that is allowed", (status, headers["Location"]), (302, f"https://localhost:{back.server_port}/elsewhere"))
+
+
+def handshake(server, what, head="", body=b""):
+    """A connection that asks for an upgrade."""
+    connection = server.connect()
+    connection.connect()
+    connection.sock.sendall(
+        f"{'POST' if body else 'GET'} /apis/peer.io/v1/namespaces/n/things/x/{what} HTTP/1.1\r\nHost: me\r\nConnection: keep-alive, Upgrade\r\n"
+        f"Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{head}\r\n".encode() + body)
+    return connection.sock
+
+
+def read_to(sock, end):
+    received = b""
+    while not received.endswith(end):
+        piece = sock.recv(1)
+        if not piece:
+            fail(f"ended after {received!r}")
+        received += piece
+    return received
+
+
+def read_all(sock):
+    received = b""
+    while piece := sock.recv(65536):
+        received += piece
+    return received
+
+
+def opened(server, head="", body=b""):
+    """A connection to the peer's echo, and what that has been asked."""
+    sock = handshake(server, "echo", head, body)
+    answer = read_to(sock, b"\r\n\r\n")
+    expect("the handshake", answer, b"HTTP/1.1 101 Some  Text\r\nupgrade: websocket\r\nConnection: Upgrade\r\n"
+           b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
+    length = int(read_to(sock, b" "))
+    told = b""
+    while len(told) < length:
+        told += sock.recv(length - len(told))
+    return sock, json.loads(told)
+
+
+def upgrades(program, made):
+    """Connections that are given away."""
+    with front(program, made) as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        available(server, "peer.io")
+        head = ("X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Uri: /kept\r\nX-Remote-User: evil\r\nAudit-Id: mine\r\nKeep-Alive: 5\r\nContent-Length: 3\r\n")
+        sock, told = opened(server, head, b"abc")
+        expect("the body", told["body"], "abc")
+        given = {(name.lower(), value) for name, value in told["headers"] if not name.lower().startswith("x-remote-extra-")}
+        groups = {("x-remote-group", "system:masters"), ("x-remote-group", "system:authenticated")}
+        user = {(name, value) for name, value in given if name == "x-remote-user"} - {("x-remote-user", "evil")}
+        expect("who asks", len(user), 1)
+        expect("the headers", given, user | groups | set({
+            "audit-id": "mine", "connection": "keep-alive, Upgrade", "content-length": "3", "host": f"localhost:{back.server_port}", "keep-alive": "5",
+            "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "13", "upgrade": "websocket", "user-agent": "Go-http-client/1.1",
+            "x-forwarded-for": "9.9.9.9, 127.0.0.1", "x-forwarded-uri": "/kept"}.items()))
+        frame = b"\x81\x85\x01\x02\x03\x04" + bytes(byte ^ (index % 4 + 1) for index, byte in enumerate(b"hello"))
+        sock.sendall(frame)
+        expect("a frame", read_to(sock, frame), frame)
+        sent = bytes(range(251)) * 32768  # 8 MiB: more than is held of either direction
+        writer = threading.Thread(target=sock.sendall, args=(sent,), daemon=True)
+        writer.start()
+        received = bytearray()
+        while len(received) < len(sent):
+            received += sock.recv(65536)
+        writer.join()
+        expect("what is sent comes back", bytes(received) == sent, True)
+        sock.sendall(b"bye")
+        expect("the peer ends", read_all(sock), b"bye")
+        sock, _ = opened(server)
+        sock.close()
+        if not back.left.wait(20):
+            fail("a client that leaves is kept")
+        for what, (_, wanted) in REFUSALS.items():
+            sock = handshake(server, what, "X-End: 1\r\n")
+            if wanted.startswith("HTTP/"):
+                expect(what, read_all(sock).decode(), wanted)
+            else:
+                head, text = read_to(sock, wanted.encode()).decode().split("\r\n\r\n")
+                expect(what, (head.splitlines()[0], text), ("HTTP/1.1 503 Service Unavailable", wanted))
+        sock, _ = opened(server)
+        expect("the server's end", server.end(15), 0)
+        expect("ends the connection", sock.recv(1), b"")
 
 
 def conditions(program, made):
@@ -293,6 +412,9 @@ def conditions(program, made):
                      'aggregator_unavailable_apiservice_total{name="v1.status.io",reason="FailedDiscoveryCheck"} 1'):
             if line not in metrics:
                 fail(f"/metrics lacks {line}")
+        wanted = ('apiserver_request_terminations_total{', 'code="503"', 'component="aggregator"', 'subresource="/apis/ca.io/v1"', 'verb="GET"', "} 1")
+        if not any(all(part in line for part in wanted) for line in metrics.splitlines()):
+            fail("/metrics lacks a request that was not passed on")
 
 
 def endings(program, made):
@@ -311,4 +433,4 @@ def endings(program, made):
 
 
 if __name__ == "__main__":
-    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, conditions, endings], pki)
+    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, upgrades, conditions, endings], pki)

@@ -18,20 +18,31 @@ void AnswerReader::OnField(std::string_view name, std::string_view value) {
 
 void AnswerReader::OnHead(std::int64_t content_length) {
   constexpr std::int64_t kMaxReserve = 1 << 20;
-  if (call_.request->on_data && response_.status >= 200) {
-    call_.request->on_data({response_.status, response_.headers}, {});
-  }
-  if (call_.prepared->wants_gzip &&
-      base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip")) {
-    inflater_.emplace(call_.max_response_bytes);
-  } else if (content_length > 0 && !call_.request->on_data) {
+  const auto& on_data = call_.request->on_data;
+  const bool is_packed = call_.prepared->wants_gzip &&
+                         base::EqualsIgnoreCase(response_.headers.Get("Content-Encoding"), "gzip");
+  if (is_packed) inflater_.emplace(on_data ? 0 : call_.max_response_bytes);
+  if (on_data && response_.status >= 200 && !call_.prepared->upgrades) {
+    if (is_packed) {
+      response_.headers.Remove("Content-Encoding");
+      response_.headers.Remove("Content-Length");
+    }
+    on_data({response_.status, response_.headers}, {});
+  } else if (!is_packed && content_length > 0 && !on_data) {
     response_.body.reserve(static_cast<std::size_t>(std::min(content_length, kMaxReserve)));
   }
 }
 
 bool AnswerReader::OnBody(std::string_view piece) {
   body_bytes_ += piece.size();
+  if (call_.prepared->upgrades) return true;
   if (call_.request->on_data) {
+    std::string plain;
+    if (inflater_) {
+      const base::Status inflated = inflater_->Add(piece, plain);
+      if (!inflated.ok()) return Failed(CallPhase::kDecode, std::string(inflated.message()));
+      piece = plain;
+    }
     call_.request->on_data({response_.status, response_.headers}, piece);
     return true;
   }

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "net/internal/loop.h"
 #include "net/internal/tls_context.h"
+#include "net/tunnel.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -73,8 +74,9 @@ PreparedRequest::PreparedRequest(const ClientRequest& request, Url its_url)
     if (base::EqualsIgnoreCase(field.name, "Host")) continue;
     append(std::string_view(field.name), ": ", std::string_view(field.value), "\r\n");
   }
+  upgrades = request.on_data && AsksForUpgrade(request.headers);
   wants_gzip = !request.headers.Has("Accept-Encoding") && !request.headers.Has("Range") &&
-               request.method != "HEAD" && !request.on_data;
+               request.method != "HEAD" && !upgrades;
   if (request.tls && static_cast<const ClientTlsContext&>(*request.tls).offers_http2()) {
     http2_head = Http2Head(request, url, wants_gzip);
   }
@@ -105,15 +107,34 @@ void ClientCall::SetCarrier(std::weak_ptr<CallCarrier> carrier) {
   if (cancelled) Cancel();
 }
 
-void ClientCall::Cancel() {
-  cancelled_ = true;
+template <typename Task>
+void ClientCall::AtCarrier(Task task) {
   std::shared_ptr<CallCarrier> carrier;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     carrier = carrier_.lock();
   }
   if (!carrier) return;
-  carrier->loop().Post([carrier, self = shared_from_this()] { carrier->CancelCall(*self); });
+  carrier->loop().Post([carrier, self = shared_from_this(), task = std::move(task)]() mutable {
+    task(*carrier, *self);
+  });
+}
+
+void ClientCall::Cancel() {
+  cancelled_ = true;
+  AtCarrier([](CallCarrier& carrier, const ClientCall& self) { carrier.CancelCall(self); });
+}
+
+void ClientCall::Send(std::string bytes, std::function<void()> taken) {
+  AtCarrier([bytes = std::move(bytes), taken = std::move(taken)](CallCarrier& carrier,
+                                                                 const ClientCall& self) mutable {
+    carrier.SendMore(self, std::move(bytes), std::move(taken));
+  });
+}
+
+void ClientCall::SetPaused(bool paused) {
+  if (paused_.exchange(paused) && !paused)
+    AtCarrier([](CallCarrier& carrier, const ClientCall& self) { carrier.ResumeCall(self); });
 }
 
 bool ClientCall::Answer(Response response) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,9 @@ class CallCarrier {
   virtual Loop& loop() = 0;  // any thread
   // The call has been cancelled. On the loop's thread; no effect on one that it does not carry.
   virtual void CancelCall(const ClientCall& call) = 0;
+  // Likewise: it is not paused any more; bytes are to follow its request (net/tunnel.h).
+  virtual void ResumeCall(const ClientCall& call) = 0;
+  virtual void SendMore(const ClientCall& call, std::string bytes, std::function<void()> taken) = 0;
 };
 
 struct PreparedRequest {
@@ -37,6 +41,7 @@ struct PreparedRequest {
   std::string head;         // the request line and the fields, up to Content-Length
   Headers http2_head;       // the same for HTTP/2 (RFC 9113 §8.3.1), if the client may offer that
   bool wants_gzip = false;  // we ask for it and decode it
+  bool upgrades = false;    // the connection is given away (net/tunnel.h)
 };
 
 // What became of a call that was dropped on the way: an allocation failed, or the loop has stopped. Made
@@ -49,13 +54,17 @@ inline void MakeRoomFor(std::vector<CallSet::Arrival>& arrivals, std::size_t siz
   if (arrivals.capacity() < size) arrivals.reserve(std::max(size, 2 * arrivals.capacity()));
 }
 
-// Cancel is thread-safe. The rest belongs to the thread that works on the call: the caller's
+// Cancel, Send and SetPaused are thread-safe. The rest belongs to the thread that works on the call: the caller's
 // until a connection has it, then the one that drives that connection.
 class ClientCall : public PendingCall, public std::enable_shared_from_this<ClientCall> {
  public:
   ClientCall(SharedRequest request, base::SteadyTime deadline);
 
   void Cancel() override;
+  // As in net/tunnel.h.
+  void Send(std::string bytes, std::function<void()> taken);
+  void SetPaused(bool paused);
+  bool paused() const { return paused_; }
 
   // Ends the call with what has come. False if that is a redirect which is to be followed: then
   // `request` and `url` say where.
@@ -69,7 +78,7 @@ class ClientCall : public PendingCall, public std::enable_shared_from_this<Clien
   RequestBody body;
   std::shared_ptr<const PreparedRequest> prepared;  // null until its URL has been found good
   const Url& url() const { return prepared->url; }  // REQUIRES: prepared
-  const base::SteadyTime deadline;
+  base::SteadyTime deadline;                        // changes when an upgrade has been answered
   std::shared_ptr<Loop> loop;  // that is to carry it, from whose thread it is begun; null: any
   std::size_t max_response_bytes = 0;  // of the request, else of the client; 0: no limit
 
@@ -90,11 +99,15 @@ class ClientCall : public PendingCall, public std::enable_shared_from_this<Clien
   enum class Redirect { kNone, kFollow, kFailed };
   Redirect CheckRedirect(const Response& response);
   void Settle();
+  // Runs `task` with the carrier, if there is one, on its loop.
+  template <typename Task>
+  void AtCarrier(Task task);
 
   const base::SteadyTime started_;
   const std::string first_method_;
   int redirects_ = 0;
   std::atomic<bool> cancelled_{false};
+  std::atomic<bool> paused_{false};
 
   std::mutex mutex_;
   std::weak_ptr<CallCarrier> carrier_;

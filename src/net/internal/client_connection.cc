@@ -208,6 +208,7 @@ bool ClientConnection::Proceed() {
                            : std::span<char>(loop_->scratch(), loop_->scratch_size());
   switch (trip_->Advance(scratch)) {
     case RoundTrip::State::kUnderWay:
+      if (call_->prepared->upgrades && on_loop_) LimitRefusal();
       return true;
     case RoundTrip::State::kAnswered:
       FinishAnswer();
@@ -342,6 +343,27 @@ void ClientConnection::Expire() { Fail(phase(), std::string(kDeadlineExceeded));
 
 void ClientConnection::CancelCall(const ClientCall& call) {
   if (on_loop_ && call_.get() == &call) Abort();
+}
+
+// A connection that is to be given away carries one call.
+void ClientConnection::LimitRefusal() {
+  constexpr auto kRefusalTime = std::chrono::seconds(10);
+  if (trip_->refuses() && !std::exchange(refused_, true))
+    call_->deadline = std::min(call_->deadline, loop_->now() + kRefusalTime);
+  ArmTimer();
+}
+
+void ClientConnection::ResumeCall(const ClientCall& call) {
+  if (CarriesOnLoop(call)) Guard([this] { Proceed(); });
+}
+
+void ClientConnection::SendMore(const ClientCall& call, std::string bytes,
+                                std::function<void()> taken) {
+  if (!CarriesOnLoop(call)) return;
+  Guard([&] {
+    trip_->Send(std::move(bytes), std::move(taken));
+    Proceed();
+  });
 }
 
 void ClientConnection::Abort() {

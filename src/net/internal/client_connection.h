@@ -45,6 +45,8 @@ class ClientConnection final : public Sink,
   // Connects to `target` ("host:port") and carries `call`.
   void Connect(std::shared_ptr<ClientCall> call, const std::string& target);
   void CancelCall(const ClientCall& call) override;
+  void ResumeCall(const ClientCall& call) override;
+  void SendMore(const ClientCall& call, std::string bytes, std::function<void()> taken) override;
   void Abort();  // the client stops
   void OnReady(Readiness readiness) override;
 
@@ -93,7 +95,11 @@ class ClientConnection final : public Sink,
   void HandOver();
   void StartCall();
   bool Proceed();
+  bool CarriesOnLoop(const ClientCall& call) const {
+    return on_loop_ && state_ == State::kBusy && call_.get() == &call;
+  }
   void FinishAnswer();
+  void LimitRefusal();
   void BecomeIdle();
   base::SteadyTime due() const;  // when what it is at has taken too long
   void ArmTimer();
@@ -129,6 +135,7 @@ class ClientConnection final : public Sink,
   std::string address_;
   std::optional<RoundTrip> trip_;
   bool reused_ = false;
+  bool refused_ = false;
 };
 
 }  // namespace portcullis::net::internal

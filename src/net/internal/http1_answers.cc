@@ -190,7 +190,7 @@ void Http1Session::FinishMessage() {
   since_ = connection_.loop().now();
   if (!keep_alive_ || draining_) {
     state_ = State::kClosing;
-    const bool unread = parser_ != nullptr || web_socket_ != nullptr;
+    const bool unread = parser_ != nullptr || web_socket_ != nullptr || tunnel_ != nullptr;
     parser_.reset();
     return connection_.CloseWhenFlushed(unread);
   }

@@ -20,6 +20,7 @@ constexpr std::size_t kSmallBody = 64 << 10;
 
 void Http1Session::OnBytes(std::string_view bytes) {
   if (web_socket_) return ReadFrames(bytes);
+  if (tunnel_) return TakeFromTunnel(bytes);
   if (pending_.empty()) {
     pending_.assign(Process(bytes));
     return;
@@ -41,6 +42,10 @@ std::string_view Http1Session::Process(std::string_view bytes) {
   while (!bytes.empty() && WantsBytes()) {
     if (web_socket_) {
       ReadFrames(bytes);
+      return {};
+    }
+    if (tunnel_) {
+      TakeFromTunnel(bytes);
       return {};
     }
     if (!parser_) {

@@ -5,7 +5,7 @@
 // slowed down by its own socket; and the next request is read only when the answer has left.
 //
 // http1_session.cc has what comes in, http1_answers.cc what goes out, http1_websocket.cc the connection
-// once it is a WebSocket: then it reads while its one answer lasts.
+// once it is a WebSocket, http1_tunnel.cc once it is given away: then it reads while its one answer lasts.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,12 @@ class Http1Session final : public Session, public MessageSink {
 
   void OnBytes(std::string_view bytes) override;
   bool WantsBytes() const override {
-    return state_ == State::kReading || reads_body_ || ReadsFrames();
+    return state_ == State::kReading || reads_body_ || ReadsFrames() || ReadsTunnel();
   }
   void OnPeerClosing() override {
     // A client may have closed its half behind a body that has not been read yet.
     if (web_socket_) return OnWebSocketClosing();
+    if (tunnel_) return;  // the end comes behind what has not been read yet
     const auto exchange = current_.lock();
     if (exchange && exchange->body_complete()) exchange->PeerGone();
   }
@@ -50,6 +51,10 @@ class Http1Session final : public Session, public MessageSink {
              std::string chunk) override;
   void Finish(ServerExchange& exchange) override;
   void StartWebSocket(ServerExchange& exchange, const WebSocketAnswer& handshake) override;
+  void StartTunnel(ServerExchange& exchange,
+                   std::function<void(std::string_view)> on_bytes) override;
+  void ReadMore(ServerExchange& exchange) override;
+  bool may_stall() const override { return tunnel_ != nullptr && state_ == State::kStreaming; }
   void Abandon(int stream) override;
 
  private:
@@ -88,6 +93,8 @@ class Http1Session final : public Session, public MessageSink {
   void ReadFrames(std::string_view bytes);
   void OnWebSocketClosing();
   void EndWebSocket(std::string answer);
+  bool ReadsTunnel() const { return tunnel_reads_ && state_ == State::kStreaming; }
+  void TakeFromTunnel(std::string_view bytes);
   bool idle() const {
     return state_ == State::kReading && (!parser_ || drops_body_) && pending_.empty();
   }
@@ -124,6 +131,9 @@ class Http1Session final : public Session, public MessageSink {
   std::size_t unsent_ = 0;  // payload of the current answer that was put into the queue
   bool draining_ = false;
   std::unique_ptr<WebSocketReader> web_socket_;  // null: HTTP is spoken
+  std::function<void(std::string_view)>
+      tunnel_;  // the same; as long as the session, for it may be on the stack
+  bool tunnel_reads_ = false;
 };
 
 }  // namespace portcullis::net::internal

@@ -65,6 +65,7 @@ class Http2Carrier::Exchange final : public Http2Receiver {
     call->is_too_large = reader.is_too_large();
     carrier_.GiveUp(*this, reader.failed_phase(), reader.cause());
   }
+  bool is_paused() const override { return call->paused(); }
   void OnEnd(const Http2End& end) override { carrier_.Finish(*this, end); }
 
   CallPhase phase() const { return has_head ? CallPhase::kRead : CallPhase::kFirstByte; }
@@ -123,7 +124,8 @@ void Http2Carrier::Carry(std::shared_ptr<ClientCall> call) {
 
 std::int32_t Http2Carrier::Start(const ClientCall& call, Exchange& exchange) {
   const std::string& method = call.request->method;
-  const bool has_length = call.body.rest != nullptr || (method != "GET" && method != "HEAD");
+  const bool may_have_body = method == "POST" || method == "PUT" || method == "PATCH";
+  const bool has_length = call.body.rest != nullptr || may_have_body;
   const std::string length = has_length ? std::to_string(call.body.size()) : std::string();
   fields_.clear();
   for (const Header& field : call.prepared->http2_head) {
@@ -230,6 +232,12 @@ void Http2Carrier::CancelCall(const ClientCall& call) {
   const auto found = exchanges_.find(&call);
   if (found == exchanges_.end()) return;
   GiveUp(*found->second, found->second->phase(), std::string(kCanceled));
+}
+
+void Http2Carrier::ResumeCall(const ClientCall& call) {
+  const auto found = exchanges_.find(&call);
+  if (found != exchanges_.end() && found->second->stream != 0)
+    connection_->Resume(found->second->stream);
 }
 
 void Http2Carrier::CloseIfIdle() {

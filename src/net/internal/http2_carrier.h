@@ -40,6 +40,8 @@ class Http2Carrier final : public CallCarrier,
 
   void Carry(std::shared_ptr<ClientCall> call);
   void CancelCall(const ClientCall& call) override;
+  void ResumeCall(const ClientCall& call) override;
+  void SendMore(const ClientCall&, std::string, std::function<void()>) override {}  // HTTP/1 alone
   void CloseIfIdle();
   void Abort();  // the client stops
 

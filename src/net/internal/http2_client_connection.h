@@ -47,6 +47,7 @@ class Http2ClientConnection final : public Http2Connection,
                      Http2Receiver& receiver) override;
   void Send(std::int32_t stream, std::string piece, bool ends) override;
   void Reset(std::int32_t stream) override;
+  void Resume(std::int32_t stream);  // its receiver is not paused any more
   void Ping(std::function<void()> acknowledged) override;
   void Close(const std::string& cause) override;
 
@@ -66,6 +67,7 @@ class Http2ClientConnection final : public Http2Connection,
     Http2Receiver* receiver = nullptr;
     RequestBody out;
     std::size_t taken = 0;       // of `out`
+    std::size_t unconsumed = 0;  // received, and not given back to its window
     bool ends = false;           // nothing follows what is in `out`
     bool deferred = false;       // nghttp2 waits for more to send
     bool sent = false;           // its head has left, or is about to
@@ -118,6 +120,7 @@ class Http2ClientConnection final : public Http2Connection,
   int OnFrame(const nghttp2_frame& frame);
   void OnGoaway(const nghttp2_frame& frame);
   void OnData(std::int32_t id, std::string_view data);
+  void Consume(std::int32_t id, ClientStream& stream);
   void OnStreamClosed(std::int32_t id, std::uint32_t code);
   void OnHeadNotSent(std::int32_t id);
   ssize_t ReadBody(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags);

@@ -95,6 +95,7 @@ bool Http2ClientConnection::MakeSession() {
         });
       });
   nghttp2_option_set_no_closed_streams(option, 1);
+  nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_session_client_new2(&session_, callbacks, this, option);
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
@@ -254,8 +255,24 @@ void Http2ClientConnection::OnGoaway(const nghttp2_frame& frame) {
 }
 
 void Http2ClientConnection::OnData(std::int32_t id, std::string_view data) {
+  nghttp2_session_consume_connection(session_, data.size());
+  if (ClientStream* const stream = Find(id)) stream->receiver->OnData(data);
+  // It may have been reset meanwhile.
   ClientStream* const stream = Find(id);
-  if (stream != nullptr) stream->receiver->OnData(data);
+  if (stream == nullptr) return;
+  stream->unconsumed += data.size();
+  if (!stream->receiver->is_paused()) Consume(id, *stream);
+}
+
+void Http2ClientConnection::Consume(std::int32_t id, ClientStream& stream) {
+  nghttp2_session_consume_stream(session_, id, std::exchange(stream.unconsumed, 0));
+}
+
+void Http2ClientConnection::Resume(std::int32_t id) {
+  ClientStream* const stream = Find(id);
+  if (stream == nullptr || session_ == nullptr) return;
+  Consume(id, *stream);
+  SchedulePull();
 }
 
 void Http2ClientConnection::OnStreamClosed(std::int32_t id, std::uint32_t code) {

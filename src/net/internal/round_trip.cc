@@ -27,7 +27,8 @@ std::string Beginning(const ClientCall& call) {
   const ClientRequest& request = *call.request;
   const RequestBody& body = call.body;
   const std::size_t rest = body.rest ? body.rest->size() : 0;
-  const bool may_have_body = request.method != "GET" && request.method != "HEAD";
+  const std::string_view method = request.method;
+  const bool may_have_body = method == "POST" || method == "PUT" || method == "PATCH";
   std::string out;
   out.reserve(call.prepared->head.size() + 64 + body.front.size() +
               (rest <= kSmallBody ? rest : 0));
@@ -79,25 +80,43 @@ void RoundTrip::Flush() {
     }
     out_.Consume(result.bytes);
   }
+  if (out_.empty() && taken_) std::exchange(taken_, nullptr)();
+}
+
+void RoundTrip::Send(std::string bytes, std::function<void()> taken) {
+  out_.Append(std::move(bytes));
+  taken_ = std::move(taken);
+}
+
+// As the answer came. That of an upgrade is handed on from its head's end.
+void RoundTrip::HandOn(std::string_view bytes) {
+  if (!call_.prepared->upgrades) return;
+  raw_.append(bytes);
+  if (!parser_->head_done() || raw_.empty()) return;
+  refuses_ = !is_open_;
+  const std::string raw = std::exchange(raw_, {});
+  call_.request->on_data({answer_.response().status, answer_.response().headers}, raw);
 }
 
 // A peer that sends without a pause keeps this loop going: it looks at the time by itself.
 RoundTrip::State RoundTrip::Read(std::span<char> scratch) {
   constexpr unsigned kReadsPerLook = 64;
   for (unsigned reads = 1;; ++reads) {
+    if (call_.paused()) return State::kUnderWay;
     if (reads % kReadsPerLook == 0 && base::SystemClock().Steady() >= call_.deadline) {
       return Failed(ReadPhase(), "context deadline exceeded");
     }
     const IoResult result = stream_.Read(scratch.data(), scratch.size());
     if (result.status == IoStatus::kWouldBlock) {
-      if (!write_error_.empty() && !any_byte_) return Failed(CallPhase::kWrite, write_error_);
+      if (!write_error_.empty() && (!any_byte_ || is_open_))
+        return Failed(CallPhase::kWrite, write_error_);
       return State::kUnderWay;
     }
     if (result.status == IoStatus::kEof) return OnEndOfStream("EOF");
     if (result.status == IoStatus::kError) return OnEndOfStream(stream_.error());
     any_byte_ = true;
     State state = OnBytes({scratch.data(), result.bytes});
-    if (state == State::kUnderWay) state = JudgeOverhead();
+    if (state == State::kUnderWay && !is_open_) state = JudgeOverhead();
     if (state != State::kUnderWay) return state;
   }
 }
@@ -118,6 +137,10 @@ RoundTrip::State RoundTrip::JudgeOverhead() {
 }
 
 RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
+  if (is_open_) {
+    HandOn(bytes);
+    return State::kUnderWay;
+  }
   wire_bytes_ += bytes.size();
   std::string joined;
   if (!pending_.empty()) {
@@ -134,12 +157,21 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
     std::size_t consumed = 0;
     const auto result = parser_->Feed(bytes, consumed);
     bytes.remove_prefix(std::min(consumed, bytes.size()));
+    const bool is_good =
+        result == Http1Parser::State::kNeedMore || result == Http1Parser::State::kDone;
+    if (is_good && call_.prepared->upgrades) {
+      is_open_ = result == Http1Parser::State::kDone && answer_.response().status == 101;
+      if (is_open_) call_.deadline = base::SteadyTime::max();
+      HandOn(is_open_ ? fed : fed.substr(0, fed.size() - bytes.size()));
+      if (is_open_) return State::kUnderWay;
+    }
     switch (result) {
       case Http1Parser::State::kNeedMore:
         pending_.assign(bytes);
         return State::kUnderWay;
       case Http1Parser::State::kDone:
-        if (answer_.response().status >= 200 || answer_.response().status == 101) {
+        if (answer_.response().status >= 200 || answer_.response().status == 101 ||
+            call_.prepared->upgrades) {
           pending_.assign(bytes);
           return OnWholeMessage();
         }
@@ -210,6 +242,7 @@ CallPhase RoundTrip::ReadPhase() const {
 }
 
 RoundTrip::State RoundTrip::OnEndOfStream(const std::string& error) {
+  if (is_open_) return OnWholeMessage();
   const bool eof = error == "EOF";
   if (any_byte_ && eof) {
     const bool in_body = parser_->head_done();
@@ -233,8 +266,9 @@ RoundTrip::State RoundTrip::Failed(CallPhase phase, std::string cause) {
 }
 
 bool RoundTrip::keeps_connection() const {
-  return parser_->keep_alive() && out_.empty() && write_error_.empty() && pending_.empty() &&
-         !stream_.has_unread() && !call_.request->headers.HasToken("Connection", "close");
+  return !call_.prepared->upgrades && parser_->keep_alive() && out_.empty() &&
+         write_error_.empty() && pending_.empty() && !stream_.has_unread() &&
+         !call_.request->headers.HasToken("Connection", "close");
 }
 
 }  // namespace portcullis::net::internal

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,8 @@ class RoundTrip final : public MessageSink {
   RoundTrip(const RoundTrip&) = delete;
   RoundTrip& operator=(const RoundTrip&) = delete;
 
+  // Sends more behind the request, which has been answered with 101.
+  void Send(std::string bytes, std::function<void()> taken);
   // Sends what can be sent and reads what there is, through `scratch`.
   State Advance(std::span<char> scratch);
 
@@ -45,6 +48,8 @@ class RoundTrip final : public MessageSink {
   CallPhase failed_phase() const { return failed_phase_; }
   std::string& cause() { return cause_; }
   bool is_too_large() const { return answer_.is_too_large(); }
+  // The head of an answer has come that refuses an upgrade.
+  bool refuses() const { return refuses_; }
   // The answer; its head and what there is of its body after a failure in kRead.
   Response& response() { return answer_.response(); }
   // After kAnswered: whether the connection can carry another call.
@@ -60,6 +65,7 @@ class RoundTrip final : public MessageSink {
   void Flush();
   State Read(std::span<char> scratch);
   State OnWholeMessage();
+  void HandOn(std::string_view bytes);
   State OnBytes(std::string_view bytes);
   State OnEndOfStream(const std::string& error);
   State Failed(CallPhase phase, std::string cause);
@@ -83,6 +89,10 @@ class RoundTrip final : public MessageSink {
   bool any_byte_ = false;
   CallPhase failed_phase_ = CallPhase::kNone;
   std::string cause_;
+  std::string raw_;       // of an upgrade: of the answer, not handed on
+  bool is_open_ = false;  // it has been answered with 101
+  bool refuses_ = false;
+  std::function<void()> taken_;
 };
 
 }  // namespace portcullis::net::internal

@@ -179,6 +179,10 @@ void ServerConnection::ResumeReading() {
   });
 }
 
+void ServerConnection::GiveAway() {
+  if (!std::exchange(given_away_, true)) ++core().given_away;
+}
+
 void ServerConnection::Send(std::string_view head, std::string_view body) {
   if (closed_) return;
   if (!out_.empty() || flushing_) {
@@ -259,6 +263,7 @@ void ServerConnection::Close() {
   // The session may be on the stack below us. First what may fail, so that it can be tried again.
   if (session_) loop_->Defer([self] { self->session_.reset(); });
   closed_ = true;
+  if (given_away_) --core().given_away;
   if (token_) loop_->Remove(*token_, stream_.fd());
   stream_.Close();
   shard_->Forget(self);
@@ -278,7 +283,8 @@ void ServerConnection::Tick(base::SteadyTime now) {
     if (now - connected_at_ > options.header_timeout) Close();
     return;
   }
-  if (!out_.empty() && now - write_progress_at_ > options.write_timeout) return Close();
+  const bool is_stuck = !out_.empty() && now - write_progress_at_ > options.write_timeout;
+  if (is_stuck && !session_->may_stall()) return Close();
   session_->OnTick(now);
 }
 

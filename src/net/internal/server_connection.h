@@ -55,6 +55,11 @@ class Session {
   virtual void Finish(ServerExchange& exchange) = 0;
   // REQUIRES: HTTP/1, whose handshakes alone ask for it.
   virtual void StartWebSocket(ServerExchange& exchange, const WebSocketAnswer& handshake) = 0;
+  // REQUIRES: HTTP/1. See net/tunnel.h.
+  virtual void StartTunnel(ServerExchange&, std::function<void(std::string_view)>) {}
+  virtual void ReadMore(ServerExchange&) {}
+  // Whether a client may leave an answer in its socket for as long as it likes.
+  virtual bool may_stall() const { return false; }
   // Cut off: by Exchange::Abort or because the exchange was dropped without an answer.
   virtual void Abandon(int stream) = 0;
 };
@@ -95,6 +100,8 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   void Flush();
   // Asks for a read soon: a session that had paused wants bytes again.
   void ResumeReading();
+  // It serves no requests any more: the end of the server does not wait for it (net/tunnel.h).
+  void GiveAway();
   // Closes once everything queued is sent. With unread input it lingers, so that the peer can read
   // the answer before it learns of the end (a reset would destroy it).
   void CloseWhenFlushed(bool unread_input);
@@ -145,6 +152,7 @@ class ServerConnection final : public Sink, public std::enable_shared_from_this<
   bool resume_scheduled_ = false;
   bool close_when_flushed_ = false;
   bool unread_input_ = false;
+  bool given_away_ = false;
   bool lingering_ = false;
 };
 

@@ -56,6 +56,7 @@ struct ServerCore {
   const std::shared_ptr<BodyBudget> bodies;
   Strangers strangers;
   std::atomic<std::size_t> connections{0};
+  std::atomic<std::size_t> given_away{0};  // of them: no end waits for these
   std::atomic<std::size_t> exchanges{0};
   std::atomic<std::size_t> accepted{0};
   std::atomic<std::size_t> tls_errors{0};

@@ -189,6 +189,17 @@ void ServerExchange::StartWebSocket(WebSocketAnswer handshake) {
   });
 }
 
+void ServerExchange::StartTunnel(std::function<void(std::string_view)> on_bytes) {
+  if (answered_) return;
+  OnLoop([on_bytes = std::move(on_bytes)](Session& session, ServerExchange& exchange) mutable {
+    session.StartTunnel(exchange, std::move(on_bytes));
+  });
+}
+
+void ServerExchange::ReadMore() {
+  OnLoop([](Session& session, ServerExchange& exchange) { session.ReadMore(exchange); });
+}
+
 void ServerExchange::Abort() {
   if (answered_.exchange(true)) return;
   OnLoop([](Session& session, ServerExchange& exchange) { session.Abandon(exchange.stream()); });

@@ -57,6 +57,8 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   void Write(std::shared_ptr<const std::string> chunk) override;
   void Finish() override;
   void StartWebSocket(WebSocketAnswer handshake) override;
+  void StartTunnel(std::function<void(std::string_view)> on_bytes);
+  void ReadMore();
   void Abort() override;
   std::size_t buffered_bytes() const override { return buffered_; }
   bool closed() const override { return closed_; }

@@ -164,8 +164,8 @@ std::shared_ptr<const ApiService> Aggregation::ByName(const std::string& name) c
 }
 
 base::Result<net::ClientRequest> Aggregation::RequestFor(const ApiService& service,
-                                                         std::string_view target,
-                                                         std::string& host) {
+                                                         std::string_view target, std::string& host,
+                                                         bool upgrades) {
   const admission::ServiceAddress address =
       TRY(parts_.services.Resolve(service.ns, service.service, service.port));
   host = golang::JoinHostPort(address.host, std::to_string(address.port));
@@ -173,6 +173,7 @@ base::Result<net::ClientRequest> Aggregation::RequestFor(const ApiService& servi
   request.method = "GET";
   request.url = base::StrCat("https://", host, target);
   net::ClientTlsOptions options = service.tls;
+  if (upgrades) options.protocols = net::ClientProtocols::kHttp1;
   {
     const base::MutexLock lock(mutex_);
     options.certificate_pem = certificate_pem_;
@@ -183,7 +184,7 @@ base::Result<net::ClientRequest> Aggregation::RequestFor(const ApiService& servi
     return base::Status(base::Reason::kInternalError, std::string(tls.status().message()));
   request.tls = *tls;
   const base::MutexLock lock(mutex_);
-  contexts_[service.name] = *std::move(tls);
+  if (!upgrades) contexts_[service.name] = *std::move(tls);
   return request;
 }
 

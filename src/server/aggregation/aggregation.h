@@ -72,9 +72,10 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   std::string OpenApiUrl(const std::string& name) const;
 
   // A request without headers for the path and query at the server, and whom it is sent to. `host` receives
-  // "host:port". An error of reason kInternalError is one of its certificates, any other one of the Service.
+  // "host:port". `upgrades`: it asks for an upgrade, by HTTP/1.1. An error of reason kInternalError is one of its
+  // certificates, any other one of the Service.
   base::Result<net::ClientRequest> RequestFor(const ApiService& service, std::string_view target,
-                                              std::string& host);
+                                              std::string& host, bool upgrades = false);
   net::HttpsClient& https() const { return parts_.https; }
 
   base::Status Check(const std::string& name) override;

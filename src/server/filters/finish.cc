@@ -132,14 +132,20 @@ std::string_view PathLabel(std::string_view path) {
 }
 
 // Requests that were ended in self-defence.
+void CountTermination(const Call& call, int status, std::string_view subresource,
+                      std::string_view component) {
+  const RequestInfo& info = call.info;
+  call.env.request_metrics->terminations
+      .With({MetricVerb(call), info.api_group, info.api_version, info.resource, subresource,
+             Scope(call), component, std::to_string(status)})
+      .Increment();
+}
+
 void CountTermination(const Call& call, const Reply& reply) {
   const RequestInfo& info = call.info;
   if (info.is_resource && !IsServed(call)) return;
-  call.env.request_metrics->terminations
-      .With({MetricVerb(call), info.api_group, info.api_version, info.resource,
-             info.is_resource ? info.subresource : PathLabel(info.path), Scope(call), "apiserver",
-             std::to_string(reply.status)})
-      .Increment();
+  CountTermination(call, reply.status, info.is_resource ? info.subresource : PathLabel(info.path),
+                   "apiserver");
 }
 
 // Slow requests say where the time went.
@@ -162,14 +168,27 @@ bool IsStatus(const Reply& reply, std::string_view content) {
   return content.starts_with(R"({"kind":"Status","apiVersion":"v1",)");
 }
 
-void EndAudit(Call& call, const Reply& reply, std::string_view content) {
-  if (!call.audit) return;
+void AddAnnotations(Call& call) {
   audit::Event& event = *call.audit;
   for (const admission::AuditAnnotation& annotation : call.recorder.annotations()) {
     if (static_cast<int>(annotation.level) <= static_cast<int>(event.depth().level)) {
       event.Annotate(annotation.key, annotation.value);
     }
   }
+}
+
+void WriteEvent(Call& call, audit::Stage stage) {
+  if (const auto line = call.audit->Encode(stage, call.env.clock->Now())) {
+    call.env.request_metrics->audit_events.With({}).Increment();
+    const base::Status written = call.env.audit_sink->Write(*line);
+    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
+  }
+}
+
+void EndAudit(Call& call, const Reply& reply, std::string_view content) {
+  if (!call.audit) return;
+  audit::Event& event = *call.audit;
+  AddAnnotations(call);
   AnnotateLatency(call, event);
   event.SetRequestObject(call.request_object);
   event.SetResponseCode(reply.status);
@@ -184,11 +203,7 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
   // Of a client that is not known only the refusal is told.
   const auto stage = reply.streaming || event.user.name.empty() ? audit::Stage::kResponseStarted
                                                                 : audit::Stage::kResponseComplete;
-  if (const auto line = event.Encode(stage, call.env.clock->Now())) {
-    call.env.request_metrics->audit_events.With({}).Increment();
-    const base::Status written = call.env.audit_sink->Write(*line);
-    if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
-  }
+  WriteEvent(call, stage);
 }
 
 void Send(Call& call, Reply& reply) {
@@ -236,6 +251,19 @@ void NoteOutcome(Call& call, int status) {
   reply.status = status;
   if (call.trace != nullptr) call.env.traces->End(call, reply);
   EndAudit(call, reply, {});
+}
+
+void NoteStart(Call& call, int status) {
+  if (!call.audit || !IsLongRunning(call.info)) return;
+  AddAnnotations(call);
+  call.audit->SetResponseCode(status);
+  WriteEvent(call, audit::Stage::kResponseStarted);
+}
+
+// Its names are those of the group and version of an APIService, for users who are authorized for them.
+void CountUnreached(const Call& call, int status) {
+  const RequestInfo& info = call.info;
+  CountTermination(call, status, info.is_resource ? info.subresource : info.path, "aggregator");
 }
 
 metrics::RequestSeries SeriesOf(const Call& call, int status) {

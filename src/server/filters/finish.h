@@ -16,6 +16,10 @@ namespace portcullis::server::filters {
 void Finish(Call& call, Reply reply);
 // The end of a call whose answer another server has given: the audit event alone.
 void NoteOutcome(Call& call, int status);
+// Its beginning, if it is long-running: likewise.
+void NoteStart(Call& call, int status);
+// Counts a call that another server could not be asked for.
+void CountUnreached(const Call& call, int status);
 // The headers of an answer, those of `reply` among them.
 net::Headers HeadersOf(const Call& call, Reply& reply);
 // The series of requests like this one that are answered so. REQUIRES: it is of a resource that is
