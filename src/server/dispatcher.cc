@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "api/catalog/openapi.h"
 #include "base/fiber.h"
 #include "base/strings.h"
 #include "engine/verbs.h"
@@ -114,22 +115,36 @@ bool IsJudgedByPods(const api::UserInfo& user) {
          std::find(groups.begin(), groups.end(), "system:nodes") != groups.end();
 }
 
+// The aggregated API server that has a document of OpenAPI v3 which is not of here; null: none.
+std::shared_ptr<const ApiService> OpenApiAt(const Call& call, std::string_view document) {
+  const Aggregation& aggregation = *call.env.aggregation;
+  auto any = aggregation.WithOpenApi(document);
+  if (any == nullptr) return nullptr;
+  constexpr std::string_view kApis = "apis/";
+  if (document.starts_with(kApis)) {
+    const auto group = base::Cut(document.substr(kApis.size()), "/");
+    const auto own = group ? aggregation.Find(group->first, group->second) : nullptr;
+    if (own != nullptr && aggregation.OpenApiOf(own->name).contains(document)) return own;
+  }
+  const auto ours = api::catalog::OpenApiV3Paths(*call.catalog);
+  const bool is_ours =
+      !ours.ok() || std::any_of(ours->begin(), ours->end(),
+                                [&](const auto& entry) { return entry.path == document; });
+  return is_ours ? nullptr : any;
+}
+
 // The aggregated API server that the path leads to; null: none.
 std::shared_ptr<const ApiService> AggregatedAt(const Call& call) {
   const Aggregation* const aggregation = call.env.aggregation;
   if (aggregation == nullptr || !aggregation->any()) return nullptr;
   std::string_view path = call.info.path;
-  constexpr std::string_view kOpenApi = "/openapi/v3";
+  constexpr std::string_view kOpenApi = "/openapi/v3/";
   constexpr std::string_view kApis = "/apis/";
-  const bool is_open_api = path.starts_with(kOpenApi);
-  if (is_open_api) path.remove_prefix(kOpenApi.size());
+  if (path.starts_with(kOpenApi)) return OpenApiAt(call, path.substr(kOpenApi.size()));
   if (!path.starts_with(kApis)) return nullptr;
   const auto group = base::Cut(path.substr(kApis.size()), "/");
   if (!group) return nullptr;
-  auto service = aggregation->Find(group->first, group->second.substr(0, group->second.find('/')));
-  const bool lacks =
-      is_open_api && service != nullptr && aggregation->OpenApiUrl(service->name).empty();
-  return lacks ? nullptr : service;
+  return aggregation->Find(group->first, group->second.substr(0, group->second.find('/')));
 }
 
 // Ends the count of a request that has been among those entering.

@@ -30,6 +30,7 @@ DEFINITION = {
 RESOURCES = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "peer.io/v1", "resources": [
     {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"], "shortNames": ["th"]},
     {"name": "things/status", "singularName": "", "namespaced": True, "kind": "Thing", "verbs": ["get"]}]}
+DOCUMENTS = ("apis/peer.io/v1", "apis/other.io/v1", "api/v1")
 REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
@@ -65,7 +66,9 @@ class Peer(http.server.BaseHTTPRequestHandler):
             self._upgrade(what, body)
         elif self.path == "/apis/peer.io/v1":
             self._send(200, {}, json.dumps(RESOURCES))
-        elif self.path in ("/apis", "/openapi/v3"):
+        elif self.path == "/openapi/v3":
+            self._send(200, {}, json.dumps({"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash=1"} for path in DOCUMENTS}}))
+        elif self.path == "/apis":
             self._send(404, {}, "404 page not found\n")
         elif what == "redirect":
             self._send(302, {"Location": "/elsewhere"}, "")
@@ -233,6 +236,12 @@ def discovery(program, made):
             items = json.loads(ask(server, "/apis", headers=accept)[2])["items"]
             return next((item["versions"] for item in items if item["metadata"]["name"] == name), None)
         until("what the peer serves is shown", lambda: shown("peer.io") == wanted)
+        index = server.call("GET", "/openapi/v3")[1]["paths"]
+        expect("documents of its server", [index[path]["serverRelativeURL"] for path in DOCUMENTS[:2]], [f"/openapi/v3/{path}?hash=1" for path in DOCUMENTS[:2]])
+        expect("a document of here", index["api/v1"]["serverRelativeURL"] == "/openapi/v3/api/v1?hash=1", False)
+        for path in DOCUMENTS[:2]:
+            expect(path, server.call("GET", f"/openapi/v3/{path}?hash=1")[1].get("path"), f"/openapi/v3/{path}?hash=1")
+        expect("the document of here", "components" in server.call("GET", "/openapi/v3/api/v1")[1], True)
         register(server, made, "gone.io", 1)
         until("what cannot be asked is stale", lambda: shown("gone.io") == [{"version": "v1", "freshness": "Stale"}])
         expect("deleted", server.call("DELETE", API_SERVICES + "/v1.peer.io")[0], 200)

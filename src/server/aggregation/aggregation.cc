@@ -268,14 +268,17 @@ base::Result<std::string> Aggregation::FetchLegacy(const ApiService& service) {
   return json::ToString(EntryOfLegacy(arena, list, service.version));
 }
 
-base::Result<std::string> Aggregation::FetchOpenApiUrl(const ApiService& service) {
+base::Result<Aggregation::OpenApiUrls> Aggregation::FetchOpenApi(const ApiService& service) {
   net::ClientRequest request = TRY(OwnRequest(service, "/openapi/v3"));
   request.headers.Add("Accept", "application/json");
   const net::Response response = TRY(Get(std::move(request)));
-  if (response.status != 200) return std::string();
+  OpenApiUrls urls;
+  if (response.status != 200) return urls;
   json::Arena arena;
   const json::Value paths = TRY(json::Parse(arena, response.content()))["paths"];
-  return std::string(paths[PathOf(service).substr(1)]["serverRelativeURL"].AsString());
+  for (const json::Member& path : paths.members())
+    urls.emplace(path.name(), path.value["serverRelativeURL"].AsString());
+  return urls;
 }
 
 base::Result<std::string> Aggregation::Fetch(const ApiService& service) {
@@ -293,19 +296,19 @@ base::Status Aggregation::Discover(const std::string& name) {
   }
   auto fetched = Fetch(*service);
   base::Status status = fetched.status();
-  auto open_api = status.ok() ? FetchOpenApiUrl(*service) : base::Result<std::string>(status);
+  auto open_api = status.ok() ? FetchOpenApi(*service) : base::Result<OpenApiUrls>(status);
   const base::MutexLock lock(mutex_);
   Entry& entry = discovered_[name];
   const Entry before = entry;
   if (fetched.ok()) entry.text = *std::move(fetched);
-  if (open_api.ok()) entry.open_api_url = *std::move(open_api);
+  if (open_api.ok()) entry.open_api = *std::move(open_api);
   if (entry.text.empty()) {
     json::Arena arena;
     entry.text = json::ToString(EmptyEntry(arena, service->version));
   }
   entry.stale = !status.ok();
-  const bool is_same = entry.text == before.text && entry.stale == before.stale &&
-                       entry.open_api_url == before.open_api_url;
+  const bool is_same =
+      entry.text == before.text && entry.stale == before.stale && entry.open_api == before.open_api;
   if (!is_same) ++generation_;
   return status;
 }
@@ -321,10 +324,23 @@ json::Value Aggregation::DiscoveryOf(json::Arena& arena, const std::string& name
       .Build();
 }
 
-std::string Aggregation::OpenApiUrl(const std::string& name) const {
+Aggregation::OpenApiUrls Aggregation::OpenApiOf(const std::string& name) const {
   const base::MutexLock lock(mutex_);
   const auto found = discovered_.find(name);
-  return found == discovered_.end() ? std::string() : found->second.open_api_url;
+  return found == discovered_.end() ? OpenApiUrls() : found->second.open_api;
+}
+
+std::shared_ptr<const ApiService> Aggregation::WithOpenApi(std::string_view document) const {
+  std::string name;
+  {
+    const base::MutexLock lock(mutex_);
+    for (const auto& [service, entry] : discovered_) {
+      if (!entry.open_api.contains(document)) continue;
+      name = service;
+      break;
+    }
+  }
+  return name.empty() ? nullptr : ByName(name);
 }
 
 }  // namespace portcullis::server

@@ -68,8 +68,12 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   std::uint64_t generation() const { return generation_.load(); }
   // The entry of the version in aggregated discovery; null if there is none yet.
   json::Value DiscoveryOf(json::Arena& arena, const std::string& name) const;
-  // Where OpenAPI v3 of a version is, "/openapi/v3/apis/…?hash=…"; "" if its server has none.
-  std::string OpenApiUrl(const std::string& name) const;
+  // The documents of OpenAPI v3 that the server of an APIService has: "apis/garden.io/v1" and where it is,
+  // "/openapi/v3/apis/garden.io/v1?hash=…".
+  using OpenApiUrls = std::map<std::string, std::string, std::less<>>;
+  OpenApiUrls OpenApiOf(const std::string& name) const;
+  // The first one by name whose server has the document; null: none.
+  std::shared_ptr<const ApiService> WithOpenApi(std::string_view document) const;
 
   // A request without headers for the path and query at the server, and whom it is sent to. `host` receives
   // "host:port". `upgrades`: it asks for an upgrade, by HTTP/1.1. An error of reason kInternalError is one of its
@@ -96,7 +100,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
  private:
   struct Entry {
     std::string text;  // JSON
-    std::string open_api_url;
+    OpenApiUrls open_api;
     bool stale = false;
   };
 
@@ -111,7 +115,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   // "" if it tells no aggregated discovery, or no such version.
   base::Result<std::string> FetchAggregated(const ApiService& service);
   base::Result<std::string> FetchLegacy(const ApiService& service);
-  base::Result<std::string> FetchOpenApiUrl(const ApiService& service);
+  base::Result<OpenApiUrls> FetchOpenApi(const ApiService& service);
   base::Result<net::Response> Get(net::ClientRequest request);
 
   const Parts parts_;

@@ -243,8 +243,11 @@ Reply Documents::ServeOpenApiPaths(Call& call) {
     for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
       urls.emplace(entry.path, entry.url);
     for (const auto& [version, service] : *env_.aggregation->all()) {
-      std::string url = env_.aggregation->OpenApiUrl(service->name);
-      if (!url.empty()) urls["apis/" + version] = std::move(url);
+      auto its = env_.aggregation->OpenApiOf(service->name);
+      // Its own version is not served here. Of what is served here, the document is that of here.
+      if (const auto own = its.find("apis/" + version); own != its.end())
+        urls.insert_or_assign(own->first, own->second);
+      urls.merge(its);
     }
     std::string text = "{\"paths\":{";
     bool first = true;
