@@ -426,6 +426,15 @@ def conditions(program, made):
             fail("/metrics lacks a request that was not passed on")
 
 
+def routing(program, made):
+    """With --enable-aggregator-routing, which wants endpoints. None can be on the loopback: EndpointSlices refuse it."""
+    with front(program, made, "--enable-aggregator-routing") as server, closing(peer(made)) as back:
+        register(server, made, "peer.io", back.server_port)
+        until("it is judged", lambda: condition(server, "peer.io")[0] is not None)
+        expect("a name", condition(server, "peer.io"), ("False", "FailedDiscoveryCheck", 'unsupported service type "ExternalName"'))
+        expect("a request", ask(server, "/apis/peer.io/v1")[::2], (503, "service unavailable\n"))
+
+
 def endings(program, made):
     """A server ends with a watch under way, and a client that leaves takes its watch along."""
     with front(program, made) as server, closing(peer(made)) as back:
@@ -442,4 +451,4 @@ def endings(program, made):
 
 
 if __name__ == "__main__":
-    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, upgrades, conditions, endings], pki)
+    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, upgrades, conditions, routing, endings], pki)
