@@ -197,6 +197,7 @@ def custom_resources(program, made):
             watched = server.connect()
             watched.request("GET", flowers + "?watch=1")
             watch = watched.getresponse()
+            expect("the watch's flow", "X-Kubernetes-Pf-Flowschema-Uid" in watch.headers, True)
             expect("a watch begins before there is an event", watch.status, 200)
             status, made_flower = server.call("POST", flowers, {"apiVersion": "garden.io/v1", "kind": "Flower", "metadata": {"name": "rose"}})
             expect("a flower", status, 201)

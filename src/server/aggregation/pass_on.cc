@@ -52,7 +52,12 @@ std::string_view TypeOf(std::string_view body) {
 class Passage : public std::enable_shared_from_this<Passage> {
  public:
   Passage(Aggregation& aggregation, std::shared_ptr<Call> call, std::string host)
-      : passing_(aggregation), call_(std::move(call)), host_(std::move(host)) {}
+      : passing_(aggregation), call_(std::move(call)), host_(std::move(host)) {
+    if (call_->info.verb != "watch") return;
+    SetFlowHeaders(*call_, flow_);
+    call_->recorder.set_place(nullptr);
+    call_->seat.reset();  // what follows is the other server's work
+  }
 
   OngoingCall& ongoing() { return ongoing_; }
 
@@ -103,6 +108,7 @@ class Passage : public std::enable_shared_from_this<Passage> {
     head_.status = head.status;
     filters::NoteStart(call, head.status);
     Reply plain{.content_type = {}};
+    plain.headers = flow_;
     head_.headers = filters::HeadersOf(call, plain);
     for (const net::Header& field : head.headers) {
       const std::string name = base::ToLower(field.name);
@@ -127,6 +133,11 @@ class Passage : public std::enable_shared_from_this<Passage> {
     });
   }
 
+  Reply WithFlow(Reply reply) const {
+    for (const net::Header& field : flow_) reply.headers.Set(field.name, field.value);
+    return reply;
+  }
+
   void Fail(Call& call, const net::CallFailure& failure) {
     switch (stage_) {
       case Stage::kWaiting:
@@ -137,7 +148,8 @@ class Passage : public std::enable_shared_from_this<Passage> {
                                      "request did not complete within the allotted timeout", 0)));
         }
         return filters::Finish(
-            call, Refusal(503, base::StrCat("error trying to reach service: ", failure.cause)));
+            call,
+            WithFlow(Refusal(503, base::StrCat("error trying to reach service: ", failure.cause))));
       case Stage::kStreaming:
         call.exchange->Abort();
         [[fallthrough]];
@@ -151,6 +163,7 @@ class Passage : public std::enable_shared_from_this<Passage> {
   const Aggregation::Passing passing_;
   std::shared_ptr<Call> call_;
   const std::string host_;
+  net::Headers flow_;  // of the answer to a call that has given up its seat
   Stage stage_ = Stage::kWaiting;
   net::ResponseHead head_;
   std::string held_;
@@ -193,10 +206,6 @@ void PassOn(Aggregation& aggregation, const std::shared_ptr<const ApiService>& s
   if (!call->body.empty())
     request.body = std::make_shared<const std::string>(std::move(call->body));
   if (upgrades) return PassUpgradeOn(aggregation, call, std::move(request));
-  if (call->info.verb == "watch") {  // it is the other server's work
-    call->recorder.set_place(nullptr);
-    call->seat.reset();
-  }
   auto passage = std::make_shared<Passage>(aggregation, call, std::move(host));
   const auto exchange = call->exchange;
   request.on_data = [passage, exchange](const net::ResponseHead& head, std::string_view piece) {

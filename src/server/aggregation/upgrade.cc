@@ -78,9 +78,9 @@ class Upgrade : public std::enable_shared_from_this<Upgrade> {
   void OnDone(const net::CallResult& result) {
     ongoing_.Done();
     const std::shared_ptr<Call> call = std::move(call_);
-    if (stage_ == Stage::kWaiting) return Fail(*call, *result.failure);
     if (stage_ == Stage::kAnswered) return;
-    exchange_->Finish();
+    if (stage_ == Stage::kWaiting && result.failure) return Fail(*call, *result.failure);
+    stage_ == Stage::kOpen ? exchange_->Finish() : exchange_->Abort();
     filters::NoteOutcome(*call, 101);  // whatever the server has answered
   }
 
