@@ -36,6 +36,17 @@ std::string Gzip(const std::string& plain) {
   return packed;
 }
 
+TEST_F(ClientTest, TakesAStatusLineThatEndsWithItsNumber) {
+  RawServer server([&](RawPeer& peer, int) {
+    peer.ReadUntil("{}");
+    peer.Send("HTTP/1.1 299\r\nContent-Length: 2\r\n\r\nok");
+  });
+  const auto result = Call(Post(server.port()));
+  ASSERT_TRUE(result.ok()) << result.failure->message;
+  EXPECT_EQ(result.response.status, 299);
+  EXPECT_EQ(result.response.body, "ok");
+}
+
 TEST_F(ClientTest, SendsWhatWasAskedFor) {
   std::string seen;
   RawServer server([&](RawPeer& peer, int) {

@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::string_view kBroken = "net/http: HTTP/1.x transport connection broken: ";
 
+constexpr std::size_t kBareLine = 12;  // "HTTP/1.1 200"
+
+bool LacksSpace(std::string_view bytes) {
+  return bytes.size() > kBareLine && bytes.starts_with("HTTP/1.") &&
+         (bytes[kBareLine] == '\r' || bytes[kBareLine] == '\n');
+}
+
 // Methods whose repetition does no harm, by Go's judgement.
 bool IsReplayable(const ClientRequest& request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS" ||
@@ -147,6 +154,11 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
     pending_.append(bytes);
     if (HeadGoesOn(bytes.size())) return State::kUnderWay;
     joined.swap(pending_);
+    bytes = joined;
+  }
+  // Go takes a status line that has no reason and no space behind its number; the parser wants the space.
+  if (!parser_->head_done() && LacksSpace(bytes)) {
+    joined = base::StrCat(bytes.substr(0, kBareLine), " ", bytes.substr(kBareLine));
     bytes = joined;
   }
   while (true) {

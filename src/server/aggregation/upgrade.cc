@@ -28,7 +28,7 @@ constexpr auto kRefusalTime = 10s;  // for a client to take what refuses the upg
 std::string RefusalHead(const net::ResponseHead& head, std::string_view raw) {
   std::string line(raw.substr(0, raw.find_first_of("\r\n")));
   const std::string code = std::to_string(head.status);
-  if (line.ends_with(base::StrCat(" ", code))) line += base::StrCat(" ", code);
+  if (line.ends_with(base::StrCat(" ", code, " "))) line += code;  // it had no reason
   std::vector<net::Header> fields;
   std::string length;
   for (const net::Header& field : head.headers) {
