@@ -98,8 +98,9 @@ bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
   const std::int64_t milli = amount.MilliValue();
   using Limits = std::numeric_limits<std::int64_t>;
   if (milli != Limits::max() && milli != Limits::min()) return milli % 1000 != 0;
-  constexpr std::string_view kUnits = "kMGTPE";
+  constexpr std::string_view kUnits = "m kMGTPE";  // a thousand times as much each; ' ' is none
   std::uint64_t wrapped = 0;
+  std::size_t unit = kUnits.find(' ');
   if (text.ends_with('i')) {
     wrapped = static_cast<std::uint64_t>(amount.Value());
   } else {
@@ -109,10 +110,11 @@ bool CountsAsFraction(const api::Quantity& amount, std::string_view text) {
       wrapped = wrapped * 10 + static_cast<std::uint64_t>(c - '0');
     }
     const std::string_view suffix = text.substr(digits);
-    if (suffix.size() > 1 || kUnits.find(suffix) == std::string_view::npos) return false;
-    for (std::size_t i = kUnits.find(suffix) + suffix.size(); i > 0; --i) wrapped *= 1000;
+    if (!suffix.empty()) unit = kUnits.find(suffix);
+    if (unit == std::string_view::npos) return false;
   }
-  return static_cast<std::int64_t>(wrapped * 1000) % 1000 != 0;
+  for (; unit > 0; --unit) wrapped *= 1000;
+  return static_cast<std::int64_t>(wrapped) % 1000 != 0;
 }
 
 // `names` lead from `path` to the amounts.
