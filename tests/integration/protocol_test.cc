@@ -400,6 +400,18 @@ TEST(Protocol, DiscoveryComesInBothForms) {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
 }
 
+TEST(Protocol, TheFirstAggregatedFormOfDiscoveryIsGone) {
+  TestServer server;
+  const std::string form =
+      "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+  const auto ask = [&](const std::string& accept) {
+    return server.Call("GET", "/apis", {}, {{"Accept", accept}});
+  };
+
+  EXPECT_EQ(ask(form).status, 406);
+  EXPECT_EQ(ask(form + ",application/json")["kind"].AsString(), "APIGroupList");
+}
+
 TEST(Protocol, HealthIsListedCheckByCheck) {
   TestServer server;
 

@@ -182,17 +182,32 @@ base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
   return document;
 }
 
+namespace {
+
+// What is accepted besides the aggregated form in its first version.
+std::string WithoutFirstForm(std::string_view accept) {
+  std::vector<std::string_view> clauses = base::Split(accept, ',');
+  std::erase_if(clauses, [](std::string_view clause) {
+    return clause.find("v=v2beta1") != std::string_view::npos;
+  });
+  return base::Join(clauses, ",");
+}
+
+}  // namespace
+
 Reply Documents::ServeDiscovery(Call& call) {
   const auto parts = Parts(call.info.path);
   const std::string_view accept = call.headers().Get("Accept");
   call.takes_cbor = call.env.cbor && IsOfBuiltInVersion(call, parts);
-  const auto negotiate = [&](Offers offers) {
-    return NegotiateOutput(accept, call.info.query.Get("pretty"), call.headers().Get("User-Agent"),
+  const auto negotiate = [&](std::string_view accepts, Offers offers) {
+    return NegotiateOutput(accepts, call.info.query.Get("pretty"), call.headers().Get("User-Agent"),
                            offers, call.takes_cbor);
   };
-  auto accepted = negotiate(Offers::kAggregatedDiscovery);
+  const bool has_first_form = !env_.release->GateEnabled("AggregatedDiscoveryRemoveBetaType");
+  auto accepted = negotiate(has_first_form ? std::string(accept) : WithoutFirstForm(accept),
+                            Offers::kAggregatedDiscovery);
   const bool aggregated = parts.size() == 1 && accepted.ok();
-  if (!aggregated) accepted = negotiate(Offers::kObjectOnly);
+  if (!aggregated) accepted = negotiate(accept, Offers::kObjectOnly);
   const base::Status negotiated = accepted.status();
   if (negotiated.ok()) call.accepted = *std::move(accepted);
   const std::string version = aggregated ? call.accepted.form_version : "";
