@@ -412,6 +412,33 @@ TEST(Protocol, TheFirstAggregatedFormOfDiscoveryIsGone) {
   EXPECT_EQ(ask(form + ",application/json")["kind"].AsString(), "APIGroupList");
 }
 
+TEST(Protocol, TheIssuersDocumentsComeInOneTypeEach) {
+  TestServer server;
+  const auto ask = [&](std::string_view path, const std::string& accept) {
+    return server.Call("GET", path, {}, {{"Accept", accept}});
+  };
+
+  EXPECT_EQ(ask("/openid/v1/jwks", "application/jwk-set+json").status, 200);
+  EXPECT_EQ(ask("/openid/v1/jwks", "*/*").status, 200);
+  EXPECT_EQ(ask("/openid/v1/jwks", "application/json").message(),
+            "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json");
+  EXPECT_EQ(ask("/.well-known/openid-configuration", "text/html").status, 406);
+}
+
+TEST(Protocol, ADocumentOfOpenApiMayBeKeptUnderItsOwnHashAlone) {
+  TestServer server;
+
+  const Answer index = server.Get("/openapi/v3");
+  const std::string url(index["paths"]["apis/apps/v1"]["serverRelativeURL"].AsString());
+  const Answer moved = server.Get("/openapi/v3/apis/apps/v1?hash=older");
+
+  EXPECT_EQ(moved.status, 301);
+  EXPECT_EQ(moved.headers.Get("Location"), url);
+  EXPECT_EQ(moved.headers.Get("Cache-Control"), "no-cache, private");
+  EXPECT_EQ(server.Get(url).headers.Get("Cache-Control"), "public, immutable");
+  EXPECT_EQ(server.Get("/openapi/v3/apis/apps/v1?hash=").status, 200);
+}
+
 TEST(Protocol, HealthIsListedCheckByCheck) {
   TestServer server;
 

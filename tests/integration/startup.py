@@ -270,6 +270,19 @@ def older_releases(program):
     return 8
 
 
+def issuer(program):
+    """The issuer's document names the algorithms of the keys that there are."""
+    with tempfile.TemporaryDirectory() as folder:
+        key = pathlib.Path(folder) / "rsa.key"
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        for flags, expected in [([], ["ES256"]), ([f"--service-account-signing-key-file={key}"], ["RS256"])]:
+            server = Server(program, folder, *flags)
+            algorithms = server.call("GET", "/.well-known/openid-configuration")[1]["id_token_signing_alg_values_supported"]
+            assert algorithms == expected, f"{flags}: {algorithms}"
+            assert server.end(signal.SIGTERM) == 0
+    return 2
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
@@ -279,6 +292,7 @@ def main():
     passed += damaged_database(program)
     passed += older_data(program)
     passed += older_releases(program)
+    passed += issuer(program)
     restart(program)
     print(f"startup: {passed + 1} passed, 0 failed")
 

@@ -313,7 +313,20 @@ Reply Documents::ServeOpenApi(Call& call) {
     return ErrorReply(call, document.status());
   }
   Reply reply = SharedReply(*document, "application/json");
-  if (call.info.query.Has("hash")) reply.headers.Set("Cache-Control", "public, immutable");
+  const std::string hash = std::string(call.info.query.Get("hash"));
+  if (hash.empty()) return reply;
+  const auto url = Cached(call, path + "#url", [&]() -> base::Result<std::string> {
+    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
+      if (entry.path == name) return entry.url;
+    return std::string();
+  });
+  // A client keeps what it is told is immutable under the hash that it has asked for.
+  if (url.ok() && **url != base::StrCat(path, "?hash=", hash)) {
+    Reply moved{.status = 301, .content_type = "application/json"};
+    moved.headers.Set("Location", **url);
+    return moved;
+  }
+  reply.headers.Set("Cache-Control", "public, immutable");
   return reply;
 }
 
@@ -447,8 +460,32 @@ Reply Documents::ServePaths(Call& call) {
   return reply;
 }
 
-Reply Documents::ServeKeys(Call& call) {
+namespace {
+
+// The refusal of a web service with one type of answers, if there is one.
+std::optional<Reply> RefuseRead(Call& call, std::string_view produced) {
   if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
+  const base::Status accepted = CheckAcceptedTypes(call.headers().Get("Accept"), produced);
+  if (!accepted.ok()) return ErrorReply(call, accepted);
+  return std::nullopt;
+}
+
+// What the keys are for, each once and in order.
+json::Value AlgorithmsOf(json::Arena& arena, std::string_view key_set) {
+  std::set<std::string_view> names;
+  const auto keys = json::Parse(arena, key_set);
+  if (keys.ok()) {
+    for (const json::Value key : (*keys)["keys"].elements()) names.insert(key["alg"].AsString());
+  }
+  json::ArrayBuilder list(arena);
+  for (const std::string_view name : names) list.Add(name);
+  return list.Build();
+}
+
+}  // namespace
+
+Reply Documents::ServeKeys(Call& call) {
+  if (auto refused = RefuseRead(call, "application/jwk-set+json")) return *std::move(refused);
   Reply reply;
   reply.content_type = "application/jwk-set+json";
   reply.body = env_.signer->KeySetJson();
@@ -456,25 +493,22 @@ Reply Documents::ServeKeys(Call& call) {
 }
 
 Reply Documents::ServeIssuer(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
+  if (auto refused = RefuseRead(call, "application/json")) return *std::move(refused);
   const std::string& issuer = env_.options->service_account_issuer;
   json::ObjectBuilder document(call.arena);
-  const json::Value algorithms = json::ArrayBuilder(call.arena).Add("ES256").Build();
+  const std::string keys = env_.signer->KeySetJson();
   document.Set("issuer", issuer)
       .Set("jwks_uri", base::StrCat("https://", env_.server_address, "/openid/v1/jwks"))
       .Set("response_types_supported", json::ArrayBuilder(call.arena).Add("id_token").Build())
       .Set("subject_types_supported", json::ArrayBuilder(call.arena).Add("public").Build())
-      .Set("id_token_signing_alg_values_supported", algorithms);
+      .Set("id_token_signing_alg_values_supported", AlgorithmsOf(call.arena, keys));
   Reply reply;
   reply.body = json::ToString(document.Build());
   return reply;
 }
 
 Reply Documents::ServeVersion(Call& call) {
-  if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
-  const base::Status accepted =
-      CheckAcceptedTypes(call.headers().Get("Accept"), "application/json");
-  if (!accepted.ok()) return ErrorReply(call, accepted);
+  if (auto refused = RefuseRead(call, "application/json")) return *std::move(refused);
   Reply reply;
   reply.body = VersionDocument(*env_.release);
   return reply;
