@@ -180,7 +180,7 @@ void ValidateCertificateSigningRequest(const Context&, json::Value object, Field
   if (spec["usages"].empty()) errors.push_back(api::Required(path.Child("usages"), ""));
   std::size_t index = 0;
   std::set<std::string_view> seen;
-  FieldErrors repeated;  // told behind those that nobody knows
+  FieldErrors repeated;  // told last
   for (const json::Value& usage : spec["usages"].elements()) {
     const FieldPath at = path.Child("usages").Index(index++);
     if (std::find(kUsages.begin(), kUsages.end(), usage.AsString()) == kUsages.end()) {
