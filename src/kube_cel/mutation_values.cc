@@ -30,9 +30,26 @@ json::Value Number(double number) {
   return json::Value::Double(number);
 }
 
+// Bytes as Go prints them: "[120 121]", as a literal "{0x78, 0x79}".
+std::string GoBytes(std::string_view bytes, bool literal) {
+  std::string text = literal ? "{" : "[";
+  for (const char each : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(each);
+    if (text.size() > 1) text += literal ? ", " : " ";
+    text += literal ? "0x" : std::to_string(byte);
+    if (literal && byte > 15) text += kDigits[byte >> 4];
+    if (literal) text += kDigits[byte & 15];
+  }
+  return text + (literal ? "}" : "]");
+}
+
 // As Go prints a value with %v or, as a literal, with %#v.
 std::string GoText(json::Arena& arena, Value value, bool literal) {
   if (value.is_string()) return literal ? base::GoQuote(value.text()) : std::string(value.text());
+  if (value.kind() == Kind::kBytes) {
+    return base::StrCat(literal ? "types.Bytes" : "", GoBytes(value.text(), literal));
+  }
   if (!value.is_list() && !value.is_map()) return cel::PlainText(value);
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -108,7 +125,8 @@ class ObjectWriter {
       case Kind::kTimestamp:
         return Foreign("time.Time", value);
       case Kind::kBytes:
-        return Foreign("[]uint8", value);
+        return Foreign("[]uint8", GoBytes(value.text(), false),
+                       "[]uint8" + GoBytes(value.text(), true));
       case Kind::kObject:
         return Foreign(value.object()->type()->name, value);
       case Kind::kList:

@@ -210,6 +210,13 @@ TEST_F(CelPolicyTest, MutationErrorsSayWhichPolicy) {
       {Apply("Object{data: {'a': {'b': 'c'}}}"),
        "error applying patch: failed to convert patch object to typed object: .data.a: expected "
        "string, got &value.valueUnstructured{Value:map[ref.Val]ref.Val{\"b\":\"c\"}}"},
+      {Apply("Object{binaryData: {'b': b'xy'}}"),
+       "error applying patch: failed to convert patch object to typed object: .binaryData.b: "
+       "expected string, got &value.valueUnstructured{Value:[]uint8{0x78, 0x79}}"},
+      {Apply("Object{data: {'a': [b'xy', b'']}}"),
+       "error applying patch: failed to convert patch object to typed object: .data.a: expected "
+       "string, got &value.valueUnstructured{Value:[]ref.Val{types.Bytes{0x78, 0x79}, "
+       "types.Bytes{}}}"},
       {Apply("Object{immutable: null}"),
        "error applying patch: failed to convert patch object to typed object: .immutable: expected "
        "boolean, got &{NULL_VALUE}"},
