@@ -22,7 +22,7 @@ RULES = [
     (r"\bgetenv\(", "the environment is read in cli/", {"src/cli/"}),
     (r"\bco_await\b|\bco_return\b", "no coroutines: GCC 12 miscompiles them", set()),
     (r"#include <ranges>", "no <ranges>: clang 14 refuses them", set()),
-    (r"\bthrow\b", "errors are Status, not exceptions", {"src/base/memory_reserve.cc"}),
+    (r"\bthrow\b", "errors are Status, not exceptions", {"src/base/memory_reserve.cc", "src/apps/heap.cc"}),
     (r"\bstd::sto(?:i|l|ll|ul|ull|f|d|ld)\b", "throws: numbers are read with std::from_chars", set()),
     (r"(?:\.|->)at\(", "throws: use find(), or operator[] where the index is known to be good", set()),
     (r"\bstd::any_cast<[^*>]*>", "throws: use the form that takes a pointer", set()),

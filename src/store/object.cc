@@ -27,23 +27,27 @@ struct alignas(std::max_align_t) Head {
   bool has_own_pages;
 };
 
+// With an alignment the heap gives a piece of the size that is asked for; without one, of a size that
+// suits blocks which come and go (base/heap_cache.h).
+constexpr std::align_val_t kExact{alignof(std::max_align_t)};
+
 // A process has a limited number of mappings: beyond it large pieces come from the heap, too.
 void* NewPiece(std::size_t size) {
-  if (size < kOwnPages) return ::operator new(size);
+  if (size < kOwnPages) return ::operator new(size, kExact);
   size += sizeof(Head);
   void* piece = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool has_own_pages = piece != MAP_FAILED;
-  if (!has_own_pages) piece = ::operator new(size);
+  if (!has_own_pages) piece = ::operator new(size, kExact);
   return new (piece) Head{has_own_pages} + 1;
 }
 
 void FreePiece(void* piece, std::size_t size) {
-  if (size < kOwnPages) return ::operator delete(piece);
+  if (size < kOwnPages) return ::operator delete(piece, kExact);
   Head* head = static_cast<Head*>(piece) - 1;
   if (head->has_own_pages) {
     ::munmap(head, size + sizeof(Head));
   } else {
-    ::operator delete(head);
+    ::operator delete(head, kExact);
   }
 }
 
