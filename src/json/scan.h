@@ -78,11 +78,12 @@ inline Bytes HtmlIn(Bytes bytes) {
   return Either(Equal(bytes, '&'), Equal(WithBits(bytes, '<' ^ '>'), '>'));
 }
 
-// Whether no byte needs a second look: no quote, backslash, control character, <, >, & and nothing
+// The bytes that need a second look: quotes, backslashes, control characters, <, >, & and what is
 // beyond ASCII.
-inline bool ArePlain(Bytes bytes) {
-  return MaskOf(Either(Either(StopsIn(bytes), HtmlIn(bytes)), NonAscii(bytes))) == 0;
+inline Mask OddIn(Bytes bytes) {
+  return MaskOf(Either(Either(StopsIn(bytes), HtmlIn(bytes)), NonAscii(bytes)));
 }
+inline bool ArePlain(Bytes bytes) { return OddIn(bytes) == 0; }
 
 // 4 to 15 bytes: two words that overlap cover every size.
 struct FewBytes {
@@ -90,9 +91,17 @@ struct FewBytes {
     std::memcpy(&first, p, wide ? 8 : 4);
     std::memcpy(&last, p + size - (wide ? 8 : 4), wide ? 8 : 4);
   }
-  bool ArePlain() const {
-    return internal::ArePlain(wide ? Join(first, last)
-                                   : Join(first | last << 32, first | last << 32));
+  Bytes Both() const {
+    return wide ? Join(first, last) : Join(first | last << 32, first | last << 32);
+  }
+  bool ArePlain() const { return internal::ArePlain(Both()); }
+  // Where the first byte is that needs a second look; `size` if there is none.
+  std::size_t FirstOdd(std::size_t size) const {
+    const Mask odd = OddIn(Both());
+    if (odd == 0) return size;
+    const std::size_t half = wide ? 8 : 4;
+    const std::size_t at = static_cast<std::size_t>(std::countr_zero(odd)) / kBitsPerByte;
+    return at < half ? at : size - half + (at - half);
   }
   void CopyTo(char* out, std::size_t size) const {
     std::memcpy(out, &first, wide ? 8 : 4);
@@ -104,6 +113,18 @@ struct FewBytes {
   std::uint64_t last = 0;
 };
 #endif
+
+// What CopyPlain() does, one byte after the other.
+inline std::size_t CopyPlainBytes(const char* p, std::size_t size, char* out) {
+  std::size_t done = 0;
+  for (; done < size; ++done) {
+    const auto byte = static_cast<unsigned char>(p[done]);
+    const bool html = byte == '<' || byte == '>' || byte == '&';
+    if (byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80 || html) break;
+    out[done] = p[done];
+  }
+  return done;
+}
 
 // Copies what comes before the first bytes that need a second look, and says how much that is. There
 // may be more such bytes; and more may be written than is counted, up to `size`. Inlined, as compilers
@@ -130,13 +151,26 @@ struct FewBytes {
     return size;
   }
 #endif
-  for (; done < size; ++done) {
-    const auto byte = static_cast<unsigned char>(p[done]);
-    const bool html = byte == '<' || byte == '>' || byte == '&';
-    if (byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80 || html) break;
-    out[done] = p[done];
+  return CopyPlainBytes(p, size, out);
+}
+
+// The same up to the first such byte itself, for texts that have some.
+inline std::size_t CopyUpToFirst(const char* p, std::size_t size, char* out) {
+  std::size_t done = 0;
+#if defined(PC_JSON_SIXTEEN)
+  for (; size - done >= 16; done += 16) {
+    const Bytes bytes = Load(p + done);
+    Store(out + done, bytes);
+    const Mask found = OddIn(bytes);
+    if (found != 0) return done + static_cast<std::size_t>(std::countr_zero(found)) / kBitsPerByte;
   }
-  return done;
+  if (const std::size_t rest = size - done; rest >= 4) {
+    const FewBytes bytes(p + done, rest);
+    bytes.CopyTo(out + done, rest);
+    return done + bytes.FirstOdd(rest);
+  }
+#endif
+  return done + CopyPlainBytes(p + done, size - done, out + done);
 }
 
 inline StringScan ScanString(const char* p, const char* end) {

@@ -40,6 +40,10 @@ void ExpectCopied(std::string_view text) {
   ASSERT_LE(plain, first) << ::testing::PrintToString(text);
   ASSERT_EQ(plain == text.size(), first == text.size()) << ::testing::PrintToString(text);
   ASSERT_LT(first - plain, 16) << ::testing::PrintToString(text);
+  // CopyUpToFirst() at that byte.
+  ASSERT_EQ(CopyUpToFirst(text.data(), text.size(), copy.data()), first)
+      << ::testing::PrintToString(text);
+  ASSERT_EQ(copy.substr(0, first), text.substr(0, first)) << ::testing::PrintToString(text);
 }
 
 void ExpectSame(std::string_view text) {

@@ -89,59 +89,74 @@ void PutEscaped(unsigned char c, Sink& sink) {
   sink.PutReserved(kNames[found]);
 }
 
-// At least so many bytes of a text, one character after the other; returns the rest.
-std::string_view PutCarefully(std::string_view text, std::size_t bytes, bool escape_html,
-                              Sink& sink) {
-  const std::size_t left = text.size() - std::min(bytes, text.size());
-  while (text.size() > left) {
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (c < 0x80) {
-      const bool html = escape_html && (c == '<' || c == '>' || c == '&');
-      if (c < 0x20 || c == '"' || c == '\\' || html) {
-        PutEscaped(c, sink);
-      } else {
-        sink.Put(static_cast<char>(c));
-      }
-      text.remove_prefix(1);
-      continue;
-    }
-    std::size_t size = 0;
-    const char32_t rune = base::DecodeRune(text, size);
-    const bool invalid = rune == 0xFFFD && size == 1;
-    if (invalid || rune == 0x2028 || rune == 0x2029) {
-      PutUnicodeEscape(static_cast<unsigned>(rune), sink);
-    } else {
-      sink.Put(text.substr(0, size));
-    }
-    text.remove_prefix(size);
+// The character at the beginning of a text, which needs a second look; returns the rest.
+std::string_view PutFirst(std::string_view text, bool escape_html, Sink& sink) {
+  const auto c = static_cast<unsigned char>(text[0]);
+  if (c == '"') {
+    sink.Put("\\\"");
+    return text.substr(1);
   }
-  return text;
+  if (c < 0x80) {
+    const bool html = escape_html && (c == '<' || c == '>' || c == '&');
+    if (c < 0x20 || c == '"' || c == '\\' || html) {
+      PutEscaped(c, sink);
+    } else {
+      sink.Put(static_cast<char>(c));
+    }
+    return text.substr(1);
+  }
+  std::size_t size = 0;
+  const char32_t rune = base::DecodeRune(text, size);
+  const bool invalid = rune == 0xFFFD && size == 1;
+  if (invalid || rune == 0x2028 || rune == 0x2029) {
+    PutUnicodeEscape(static_cast<unsigned>(rune), sink);
+  } else {
+    sink.Put(text.substr(0, size));
+  }
+  return text.substr(size);
 }
 
-// What is left of a string from its first byte that needs a second look on. As many bytes are looked at
-// one by one as are copied at once.
+// What is left of a string, of which some characters need a second look.
 [[gnu::noinline]] void PutRest(std::string_view text, bool escape_html, Sink& sink) {
-  constexpr std::size_t kAtOnce = 16;
   while (!text.empty()) {
-    text = PutCarefully(text, kAtOnce, escape_html, sink);
     sink.Reserve(text.size());
-    const std::size_t plain = internal::CopyPlain(text.data(), text.size(), sink.next());
+    const std::size_t plain = internal::CopyUpToFirst(text.data(), text.size(), sink.next());
     sink.Advance(sink.next() + plain);
     text.remove_prefix(plain);
+    // Letters beyond ASCII seldom stand alone.
+    while (!text.empty()) {
+      text = PutFirst(text, escape_html, sink);
+      if (text.empty() || static_cast<unsigned char>(text[0]) < 0x80) break;
+    }
   }
   sink.Put('"');
 }
 
-// Most strings are copied while they are looked at.
-void PutString(std::string_view text, bool escape_html, Sink& sink) {
-  sink.Reserve(text.size() + 2);
-  sink.PutReserved('"');
-  const std::size_t plain = internal::CopyPlain(text.data(), text.size(), sink.next());
-  sink.Advance(sink.next() + plain);
+// What stands around a string; 0 for nothing.
+struct Around {
+  char before = 0;
+  char after = 0;
+};
+
+// Most strings are copied while they are looked at. Inlined, as compilers would not do by themselves: an object
+// writes two for most of its members.
+[[gnu::always_inline]] inline void PutString(std::string_view text, bool escape_html, Sink& sink,
+                                             Around around = {}) {
+  sink.Reserve(text.size() + 4);
+  char* out = sink.next();
+  if (around.before != 0) *out++ = around.before;
+  *out++ = '"';
+  const std::size_t plain = internal::CopyPlain(text.data(), text.size(), out);
+  out += plain;
   if (plain < text.size()) [[unlikely]] {
-    return PutRest(text.substr(plain), escape_html, sink);
+    sink.Advance(out);
+    PutRest(text.substr(plain), escape_html, sink);
+    if (around.after != 0) sink.Put(around.after);
+    return;
   }
-  sink.PutReserved('"');
+  *out++ = '"';
+  if (around.after != 0) *out++ = around.after;
+  sink.Advance(out);
 }
 
 void PutInt(std::int64_t value, Sink& sink) {
@@ -275,11 +290,17 @@ class Writer {
   }
 
   void WriteMember(char separator, const Member& member, int level) {
-    sink_.Put(separator);
-    NewLine(level + 1);
-    PutString(member.name(), options_.escape_html, sink_);
-    sink_.Put(':');
-    if (options_.indent > 0) sink_.Put(' ');
+    if (options_.indent == 0) {
+      PutString(member.name(), options_.escape_html, sink_, {separator, ':'});
+    } else {
+      sink_.Put(separator);
+      NewLine(level + 1);
+      PutString(member.name(), options_.escape_html, sink_);
+      sink_.Put(": ");
+    }
+    if (member.value.is_string()) {
+      return PutString(member.value.AsString(), options_.escape_html, sink_);
+    }
     Write(member.value, level + 1);
   }
 
