@@ -13,6 +13,7 @@
 #include "admission/store_feed.h"
 #include "api/api_status.h"
 #include "api/conversion/custom_converter.h"
+#include "api/patch/fields_cache.h"
 #include "api/schema/defaulting.h"
 #include "authz/authorizer.h"
 #include "base/clock.h"
@@ -129,6 +130,7 @@ class EngineParts final : public Engine {
     world_.namespace_hook = options_.namespace_hook;
     world_.checks_policy_types = options_.checks_policy_types;
     world_.strategies = &strategies_;
+    world_.fields = &fields_;
     world_.allow_privileged = options_.allow_privileged;
     world_.release = &*release_;
     CountFeatureGates();
@@ -271,6 +273,7 @@ class EngineParts final : public Engine {
   std::unique_ptr<admission::ObjectInterfaces> objects_;
   std::unique_ptr<CustomResourceDefinitions> definitions_;
   const registry::StrategyTable strategies_;
+  api::patch::FieldsCache fields_;
   std::unique_ptr<registry::ServiceNetwork> services_;
   std::optional<ServiceRanges> service_ranges_;
   std::optional<kube_cel::Compiler> compiler_;

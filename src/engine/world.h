@@ -27,6 +27,9 @@ class Store;
 namespace portcullis::api::schema {
 class Defaulter;
 }
+namespace portcullis::api::patch {
+class FieldsCache;
+}
 namespace portcullis::registry {
 class ExpressionChecker;
 class StrategyTable;
@@ -71,6 +74,7 @@ struct World {
   store::Store* store = nullptr;
   const base::Published<api::catalog::Catalog>* catalog = nullptr;
   const api::schema::Defaulter* defaulter = nullptr;
+  api::patch::FieldsCache* fields = nullptr;  // may be null
   const registry::StrategyTable* strategies = nullptr;
   registry::ServiceNetwork* services = nullptr;
   const registry::ExpressionChecker* expressions = nullptr;  // null: CEL is not checked

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "api/patch/fields_cache.h"
 #include "api/patch/last_applied.h"
 #include "api/patch/managed_entries.h"
 #include "api/patch/typed.h"
@@ -510,8 +511,11 @@ Entry UpdateBy(const Writer& writer) {
 // All fields of a new object are the writer's. Nothing where it takes a comparison to tell them.
 std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, Value empty,
                               Value object, const Writer& writer) {
+  const NotOwned not_owned{writer.reset, &StrippedFields()};
   const auto fields =
-      FieldsOfNew(arena, schema, empty, object, writer.sent, {writer.reset, &StrippedFields()});
+      writer.cache != nullptr
+          ? writer.cache->FieldsOfNew(arena, schema, empty, object, writer.sent, not_owned)
+          : FieldsOfNew(arena, schema, empty, object, writer.sent, not_owned);
   if (!fields) return std::nullopt;
   if (fields->empty() || !Fits(schema, object)) return object;
   const Value entry = EncodeEntry(arena, UpdateBy(writer), *fields);

@@ -18,6 +18,8 @@
 
 namespace portcullis::api::patch {
 
+class FieldsCache;
+
 // Objects in the versions of their kind: who wrote in another version owns fields of that one.
 class Versions {
  public:
@@ -44,6 +46,8 @@ struct Writer {
   const Versions* versions = nullptr;
   // What Track() gets as `next`, before it was decoded; null if not known (see Compare()).
   json::Value sent = {};
+  // Null, or of the engine: `live` is what {} of a built-in kind is decoded to.
+  FieldsCache* cache = nullptr;
 };
 
 // The name a request without fieldManager goes by: User-Agent up to the first '/', without

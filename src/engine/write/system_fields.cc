@@ -214,8 +214,11 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   const api::schema::Schema* schema = OwnSchema(op);
   if (schema == nullptr) return next;
   const FieldWriter by(op, manager, op.resource->kind);
-  if (live.is_null()) live = EmptyObject(op.arena, *op.resource);
   api::patch::Writer writer = by.writer();
+  if (live.is_null()) {
+    live = EmptyObject(op.arena, *op.resource);
+    if (!op.resource->custom) writer.cache = op.world.fields;
+  }
   writer.sent = op.sent;
   return api::patch::Track(op.arena, *schema, live, next, writer);
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "api/patch/fields_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/catalog/catalog.h"
+#include "api/schema/decode.h"
+#include "base/strings.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace portcullis::api::patch {
+namespace {
+
+using json::Value;
+
+FieldSet Reset(std::string_view field) {
+  FieldSet set;
+  set.Insert({PathElement::Field(field)});
+  return set;
+}
+
+class FieldsCacheTest : public ::testing::Test {
+ protected:
+  Value Parsed(std::string_view text) {
+    auto value = json::Parse(arena_, arena_.Copy(text));
+    EXPECT_TRUE(value.ok()) << text;
+    return value.ok() ? *value : Value();
+  }
+
+  // The result of the cache is that without it, also when it is found there; and so is its text.
+  void ExpectSame(std::string_view kind, std::string_view text, bool with_sent = true) {
+    const GroupVersion gv =
+        kind == "Deployment" ? GroupVersion{"apps", "v1"} : GroupVersion{"", "v1"};
+    const schema::Schema& schema =
+        *catalog_->FindKind({gv.group, gv.version, std::string(kind)})->schema;
+    const Value sent = Parsed(text);
+    const auto empty = schema::Decode(arena_, schema, json::MakeObject(arena_, {}));
+    const auto object = schema::Decode(arena_, schema, sent);
+    ASSERT_TRUE(empty.ok() && object.ok()) << text;
+    const Value given = with_sent ? sent : Value();
+    const NotOwned not_owned{&reset_, &stripped_};
+    const auto direct = FieldsOfNew(arena_, schema, *empty, *object, given, not_owned);
+    for (int i = 0; i < 3; ++i) {
+      const auto cached = cache_.FieldsOfNew(arena_, schema, *empty, *object, given, not_owned);
+      ASSERT_EQ(cached.has_value(), direct.has_value()) << text;
+      if (!direct) continue;
+      EXPECT_EQ(*cached, *direct) << text;
+      EXPECT_EQ(json::ToString(*cached), json::ToString(*direct)) << text;
+      EXPECT_EQ(json::ToString(*cached, {.splice_source = false}), json::ToString(*direct)) << text;
+    }
+  }
+
+  json::Arena arena_;
+  std::shared_ptr<const catalog::Catalog> catalog_ = *catalog::Catalog::BuiltIn({});
+  FieldsCache cache_;
+  const FieldSet reset_ = Reset("status");
+  const FieldSet stripped_ = Reset("kind");
+};
+
+TEST_F(FieldsCacheTest, TellsObjectsOfOneShapeFromThoseOfAnother) {
+  const std::vector<std::string_view> metadata = {
+      R"({"name":"a"})",
+      R"({"name":"b","labels":{"x":"y"}})",
+      R"({"name":"b","labels":{"y":"x"}})",
+      R"({"name":"b","labels":{}})",
+      R"({"name":"b","labels":null,"finalizers":["a/b","c/d"]})",
+      R"({"name":"b","finalizers":["a/b"]})",
+      R"({"name":"b","finalizers":["a/b","a/b"]})",
+      R"({"generateName":"b","creationTimestamp":"2026-01-01T00:00:00Z"})",
+      R"({"ownerReferences":[{"uid":"1","name":"x"},{"uid":"2"}]})",
+      R"({"ownerReferences":[{"uid":"1","name":"y"},{"uid":"1"}]})",
+      R"({"ownerReferences":[{"uid":"3"}]})",
+  };
+  const std::vector<std::string_view> pods = {
+      R"({"containers":[{"name":"a"}]})",
+      R"({"containers":[{"name":"b","image":"x"}]})",
+      R"({"containers":[{"name":"b","image":"y"}]})",
+      R"({"containers":[{"name":"a\"<","env":[{"name":"E","value":"1"}]}]})",
+      R"({"containers":[{"name":"a\"<","env":[{"name":"F","value":"1"}]}]})",
+      R"({"containers":[{"name":"a","ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}]}]})",
+      R"({"containers":[{"name":"a","ports":[{"containerPort":81},{"containerPort":80,"protocol":"TCP"}]}]})",
+      R"({"containers":[{"name":"a","ports":[{"containerPort":80},{"containerPort":80}]}]})",
+      R"({"containers":[{"name":"a","args":["x","y"],"resources":{"limits":{"cpu":1}}}]})",
+      R"({"containers":[{"name":"a","args":["x"],"resources":{"limits":{"memory":"1Gi"}}}]})",
+      R"({"containers":[{"image":"nameless"}],"nodeSelector":{"a":"b"}})",
+      R"({"containers":[],"volumes":[{"name":"v","emptyDir":{}}]})",
+      R"({"containers":null,"securityContext":{},"tolerations":[{"key":"a"}]})",
+      R"({})",
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string_view meta : metadata) {
+      for (const std::string_view pod : pods) {
+        const std::string text = base::StrCat(R"({"metadata":)", meta, R"(,"spec":)", pod);
+        ExpectSame("Pod", text + "}");
+        ExpectSame("Pod", text + R"(,"status":{"phase":"Running"}})");
+      }
+    }
+  }
+}
+
+TEST_F(FieldsCacheTest, LooksAtWhatEmptyObjectsHaveToo) {
+  for (const std::string_view spec :
+       {R"({})", R"({"selector":{}})", R"({"selector":{"matchLabels":{"a":"b"}}})",
+        R"({"selector":{"matchLabels":{}},"template":{"metadata":{"labels":{"a":"b"}}}})",
+        R"({"template":{"metadata":{"creationTimestamp":null},"spec":{"containers":[]}}})",
+        R"({"strategy":{},"replicas":1})", R"({"replicas":2,"strategy":{"type":"Recreate"}})"}) {
+    for (const bool with_sent : {true, false}) {
+      ExpectSame("Deployment", base::StrCat(R"({"spec":)", spec, "}"), with_sent);
+      ExpectSame("Deployment", base::StrCat(R"({"spec":)", spec, R"(,"status":{}})"), with_sent);
+    }
+  }
+  for (const std::string_view status :
+       {R"({})", R"({"loadBalancer":{}})", R"({"loadBalancer":{"ingress":[]}})",
+        R"({"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}})"}) {
+    ExpectSame("Service",
+               base::StrCat(R"({"spec":{"ports":[{"port":80}]},"status":)", status, "}"));
+    ExpectSame("Service",
+               base::StrCat(R"({"spec":{"ports":[{"port":81}]},"status":)", status, "}"));
+  }
+  for (const std::string_view data : {R"({})", R"({"a":"b"})", R"({"a":"c"})", R"({"b":"c"})"}) {
+    ExpectSame("ConfigMap", base::StrCat(R"({"data":)", data, "}"));
+    ExpectSame("ConfigMap", base::StrCat(R"({"immutable":true,"data":)", data, "}"));
+  }
+}
+
+}  // namespace
+}  // namespace portcullis::api::patch
