@@ -253,7 +253,9 @@ base::Result<Quantity> Quantity::Parse(std::string_view text) {
     if (!parts->fraction.empty()) joined = base::StrCat(parts->number, parts->fraction);
     const std::string_view digits = parts->fraction.empty() ? parts->number : joined;
     const std::int64_t number = SmallNumber(digits);
-    Quantity quantity;
+    base::Result<Quantity> parsed =
+        Quantity();  // returned as it is: moving a Quantity is not cheap
+    Quantity& quantity = *parsed;
     quantity.format_ = scaling->format;
     quantity.scale_ = scale;
     quantity.value_ = number;
@@ -262,7 +264,7 @@ base::Result<Quantity> Quantity::Parse(std::string_view text) {
     const bool kept =
         binary ? (number & 7) != 0 : scale % 3 == 0 && !digits.ends_with("000") && digits[0] != '0';
     if (kept || text == "0") quantity.text_ = text;
-    return quantity;
+    return parsed;
   }
   return FromSlowPath(parts->number, parts->fraction, parts->negative, scaling->base,
                       scaling->exponent, scaling->format);

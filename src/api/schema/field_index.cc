@@ -14,6 +14,12 @@ constexpr std::uint16_t kFree = 0xFFFF;
 // The longest run of slots in use that a table may have; good hashes make runs of a few.
 constexpr std::size_t kLongestRun = 64;
 
+// Decoded objects have the names of the schema itself.
+bool Is(const Field& field, std::string_view name, std::uint32_t hash) {
+  return field.hash == hash && field.name.size() == name.size() &&
+         (field.name.data() == name.data() || field.name == name);
+}
+
 // Empty if the table would have a long run.
 FieldIndex MakeTable(std::span<const Field> fields) {
   std::size_t slots = 16;
@@ -84,7 +90,7 @@ const Field* FindInIndex(const FieldIndex& index, std::span<const Field> fields,
                          std::string_view name, std::uint32_t hash) {
   if (index.empty()) {
     for (const Field& field : fields) {
-      if (field.hash == hash && field.name == name) return &field;
+      if (Is(field, name, hash)) return &field;
     }
     return nullptr;
   }
@@ -92,7 +98,7 @@ const Field* FindInIndex(const FieldIndex& index, std::span<const Field> fields,
   const std::size_t mask = index.size() - 1;
   for (std::size_t slot = hash & mask; index[slot] != kFree; slot = (slot + 1) & mask) {
     const Field& field = fields[index[slot]];
-    if (field.hash == hash && field.name == name) return &field;
+    if (Is(field, name, hash)) return &field;
   }
   return nullptr;
 }

@@ -72,16 +72,29 @@ class Orderer {
     return result;
   }
 
+  // Most members stand in order already: the field is not far behind that of the member before.
+  static const Field* FieldOf(const Schema& schema, const json::Member& member, std::size_t next) {
+    constexpr std::size_t kFar = 12;
+    const std::size_t end = std::min(next + kFar, schema.fields.size());
+    for (; next < end; ++next) {
+      const Field& field = schema.fields[next];
+      if (field.hash == member.hash && field.name == member.name()) return &field;
+    }
+    return schema.FindField(member.name(), member.hash);
+  }
+
   Value Members(const Schema& schema, Value object) {
     const bool holds_leaves = schema.kind == Kind::kMap && !HasOrder(schema.element);
     if (holds_leaves && IsSortedByName(object.members())) return object;
     const std::size_t first = placed_.size();
     bool changed = false;
+    std::size_t next = 0;
     for (const json::Member& member : object.members()) {
       Placed placed{member, 0};
       const Schema* below = schema.element;
       if (schema.kind == Kind::kStruct) {
-        const Field* field = schema.FindField(member.name(), member.hash);
+        const Field* const field = FieldOf(schema, member, next);
+        if (field != nullptr) next = static_cast<std::size_t>(field - schema.fields.data()) + 1;
         below = field != nullptr ? field->schema : nullptr;
         placed.place =
             field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : SIZE_MAX;
