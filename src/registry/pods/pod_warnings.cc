@@ -16,6 +16,7 @@
 #include "api/selector/label_selector.h"
 #include "api/view/pod.h"
 #include "base/gotext.h"
+#include "base/inline_vector.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "registry/pods/app_armor.h"
@@ -190,27 +191,47 @@ void VolumeWarnings(json::Value spec, const FieldPath& path, Texts& warnings) {
   }
 }
 
+// The names of a list so far. Most lists have few.
+class SeenNames {
+ public:
+  // Whether it is there for the first time.
+  bool Insert(std::string_view name) {
+    if (few_.size() == kFew) {
+      if (all_.empty()) all_.insert(few_.begin(), few_.end());
+      return all_.insert(name).second;
+    }
+    if (std::find(few_.begin(), few_.end(), name) != few_.end()) return false;
+    few_.push_back(name);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  base::InlineVector<std::string_view, kFew> few_;
+  std::set<std::string_view> all_;  // once there are more
+};
+
 // "<place>: duplicate <what> "<text>"" for each that was there before.
 void Duplicates(json::Value list, std::string_view field, std::string_view what,
                 const FieldPath& path, Texts& warnings) {
-  std::set<std::string_view> seen;
+  SeenNames seen;
   std::size_t index = 0;
   for (const json::Value& element : list.elements()) {
     const std::size_t place = index++;
     const std::string_view text = element[field].AsString();
-    if (seen.insert(text).second) continue;
+    if (seen.Insert(text)) continue;
     const FieldPath at = path.Index(place).Child(field);
     warnings.push_back(base::StrCat(at.ToString(), ": duplicate ", what, " ", base::GoQuote(text)));
   }
 }
 
 void EnvWarnings(json::Value env, const FieldPath& path, Texts& warnings) {
-  std::set<std::string_view> names;
+  SeenNames names;
   std::size_t index = 0;
   for (const json::Value& variable : env.elements()) {
     const std::size_t place = index++;
     const std::string_view name = variable["name"].AsString();
-    if (names.insert(name).second) continue;
+    if (names.Insert(name)) continue;
     const std::string reference = base::StrCat("$(", name, ")");
     const std::string_view value = variable["value"].AsString();
     const bool bad = !variable["valueFrom"].is_null() || value == reference ||
