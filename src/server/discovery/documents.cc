@@ -462,6 +462,8 @@ Reply Documents::ServePaths(Call& call) {
 
 namespace {
 
+constexpr std::string_view kKeptForAnHour = "public, max-age=3600";
+
 // The refusal of a web service with one type of answers, if there is one.
 std::optional<Reply> RefuseRead(Call& call, std::string_view produced) {
   if (call.info.method != "GET") return ErrorReply(call, api::MethodNotAllowedStatus());
@@ -489,6 +491,7 @@ Reply Documents::ServeKeys(Call& call) {
   Reply reply;
   reply.content_type = "application/jwk-set+json";
   reply.body = env_.signer->KeySetJson();
+  reply.headers.Set("Cache-Control", kKeptForAnHour);
   return reply;
 }
 
@@ -504,6 +507,7 @@ Reply Documents::ServeIssuer(Call& call) {
       .Set("id_token_signing_alg_values_supported", AlgorithmsOf(call.arena, keys));
   Reply reply;
   reply.body = json::ToString(document.Build());
+  reply.headers.Set("Cache-Control", kKeptForAnHour);
   return reply;
 }
 
