@@ -132,8 +132,7 @@ std::string FieldText(Shape shape, Value value) {
     case Shape::kNamed:
       return MapText(value, SchemaText);
     case Shape::kItems:
-      if (value.is_null()) return "null";
-      return StructJson({{"Schema", SchemaOrNull(value)}, {"JSONSchemas", SchemasText(value)}});
+      return value.is_null() ? "null" : ItemsText(value);
     case Shape::kOrBool:
       if (value.is_null()) return "null";
       return StructJson({{"Allows", FlagText(value.is_object() || value.AsBool())},
@@ -168,6 +167,10 @@ std::string SchemaText(Value props) {
     out += base::StrCat("\"", row.go_name, "\":", FieldText(row.shape, props[row.name]));
   }
   return out + "}";
+}
+
+std::string ItemsText(Value items) {
+  return StructJson({{"Schema", SchemaOrNull(items)}, {"JSONSchemas", SchemasText(items)}});
 }
 
 Value WithSentEmpties(json::Arena& arena, Value value, Value sent) {

@@ -13,6 +13,8 @@ namespace portcullis::registry {
 
 // A JSONSchemaProps object.
 std::string SchemaText(json::Value props);
+// The items of one, which is not null: a schema, or a list of schemas.
+std::string ItemsText(json::Value items);
 // `value`, decoded, with the empty lists and maps of `sent`, the client's text of it: Go tells them
 // from absent ones where decoding here drops them.
 json::Value WithSentEmpties(json::Arena& arena, json::Value value, json::Value sent);

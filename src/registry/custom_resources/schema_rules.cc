@@ -107,7 +107,7 @@ bool HasStructure(Value props) {
   if (props["items"].is_array() && props["items"].size() > 0) return false;
   const Value preserve = props["x-kubernetes-preserve-unknown-fields"];
   if (!preserve.is_null() && !preserve.AsBool()) return false;
-  for (const std::string_view list : {"allOf", "anyOf", "oneOf"}) {
+  for (const std::string_view list : {"allOf", "oneOf", "anyOf"}) {
     for (const Value& schema : props[list].elements()) {
       if (!HasStructure(schema)) return false;
     }
@@ -146,6 +146,14 @@ class Checker {
       Check(member.value, Below(props, member.value, place,
                                 place.path.Child("properties").Key(member.name()), atomic));
     }
+    // Rules within these make the schema not structural; what they say is checked all the same.
+    CheckTextsWithin(props["not"], place, place.path.Child("not"));
+    for (const char* name : {"allOf", "oneOf", "anyOf"}) {
+      std::size_t index = 0;
+      for (const Value& part : props[name].elements()) {
+        CheckTextsWithin(part, place, place.path.Child(name).Index(index++));
+      }
+    }
     if (const Value items = props["items"]; items.is_object()) {
       const bool keyed = props["x-kubernetes-list-type"].AsString() == "map";
       Check(items, Below(props, items, place, place.path.Child("items"), !keyed));
@@ -169,6 +177,10 @@ class Checker {
   }
 
  private:
+  void CheckTextsWithin(Value part, const Place& place, FieldPath path) {
+    if (part.is_object()) Check(part, {std::move(path), false, place.times, place.uncorrelatable});
+  }
+
   static Place Below(Value props, Value child, const Place& place, FieldPath path,
                      bool uncorrelatable) {
     Place below;

@@ -64,6 +64,29 @@ TEST(SchemaRulesTest, SaysWhatIsWrongWithTexts) {
   for (const auto& [rule, problem] : facts) EXPECT_EQ(Problem(rule), problem) << rule;
 }
 
+// They make the schema not structural, so that no expression is compiled.
+TEST(SchemaRulesTest, SaysWhatIsWrongWithTextsWithinOthers) {
+  json::Arena arena;
+  const auto props = json::Parse(arena, R"({"type":"object",
+      "not":{"properties":{"a":{"x-kubernetes-validations":[{"rule":"bogus("},{"rule":""}]}}},
+      "allOf":[{"x-kubernetes-validations":[{"rule":" "}]}],
+      "oneOf":[{},{"items":{"x-kubernetes-validations":[{"rule":"a","message":" "}]}}],
+      "anyOf":[{"x-kubernetes-validations":[{"rule":"a","fieldPath":".b"}]}]})");
+  api::FieldErrors errors;
+  ValidateSchemaRules(*props, false, api::FieldPath("s"), errors);
+  std::string out;
+  for (const api::FieldError& error : errors) out += error.ToString() + "\n";
+  EXPECT_EQ(
+      out,
+      "s.not.properties[a].x-kubernetes-validations[1].rule: Required value: rule is not "
+      "specified\n"
+      "s.allOf[0].x-kubernetes-validations[0].rule: Required value: rule is not specified\n"
+      "s.oneOf[1].items.x-kubernetes-validations[0].message: Invalid value: \" \": must be "
+      "non-empty if specified\n"
+      "s.anyOf[0].x-kubernetes-validations[0].fieldPath: Invalid value: \".b\": must be a valid "
+      "path\n");
+}
+
 TEST(SchemaRulesTest, RefusesFieldPathsThatLeadNowhere) {
   for (const std::string_view path : {".a", ".m.x", ".m['x.y']", "['a']"}) {
     EXPECT_EQ(Problem(base::StrCat(R"({"rule":"true","fieldPath":")", path, "\"}")), "") << path;

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cel/library/regex.h"
 #include "json/sorted.h"
+#include "registry/custom_resources/definition_text.h"
 #include "registry/custom_resources/embedded_objects.h"
 #include "registry/custom_resources/schema_defaults.h"
 
@@ -377,6 +378,11 @@ class Vocabulary {
     if (items.is_null()) {
       errors_.push_back(api::Required(path.Child("items"),
                                       "must have a schema if x-kubernetes-list-type is map"));
+    }
+    if (items.is_array()) {
+      errors_.push_back(
+          api::Invalid(path.Child("items"), api::BadValue::Raw(ItemsText(items)),
+                       "must only have a single schema if x-kubernetes-list-type is map"));
     }
     if (!items.is_object()) return;
     const std::string_view type = items["type"].AsString();
