@@ -177,9 +177,10 @@ base::Status UseKeyPair(SSL_CTX* context, std::string_view certificate_pem,
   return base::ConfigError(base::StrCat("tls: ", reason != nullptr ? reason : "unusable key pair"));
 }
 
+// As Go's crypto/tls: a list limits TLS 1.2; the suites of TLS 1.3 are always those that there are.
 base::Status SetCiphers(SSL_CTX* context, const std::vector<std::string>& suites) {
-  std::vector<std::string> tls13;
   std::vector<std::string> tls12;
+  bool has_13 = false;
   for (const auto& suite : suites) {
     const SSL_CIPHER* cipher = nullptr;
     STACK_OF(SSL_CIPHER)* known = SSL_CTX_get_ciphers(context);
@@ -189,14 +190,17 @@ base::Status SetCiphers(SSL_CTX* context, const std::vector<std::string>& suites
     }
     if (cipher == nullptr) continue;
     const bool is_13 = std::string_view(SSL_CIPHER_get_version(cipher)) == "TLSv1.3";
-    (is_13 ? tls13 : tls12).emplace_back(SSL_CIPHER_get_name(cipher));
+    has_13 = has_13 || is_13;
+    if (!is_13) tls12.emplace_back(SSL_CIPHER_get_name(cipher));
   }
-  if (tls12.empty() && tls13.empty()) {
+  if (!tls12.empty()) {
+    SSL_CTX_set_cipher_list(context, base::Join(tls12, ":").c_str());
+  } else if (has_13) {
+    SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  } else {
     return base::ConfigError(
         base::StrCat("OpenSSL has none of the cipher suites ", base::Join(suites, ",")));
   }
-  if (!tls12.empty()) SSL_CTX_set_cipher_list(context, base::Join(tls12, ":").c_str());
-  if (!tls13.empty()) SSL_CTX_set_ciphersuites(context, base::Join(tls13, ":").c_str());
   return base::OkStatus();
 }
 

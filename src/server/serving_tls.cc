@@ -92,6 +92,27 @@ base::Result<std::vector<std::string>> CheckCipherSuites(const std::vector<std::
   return suites;
 }
 
+namespace {
+
+// HTTP/2 over TLS 1.2 needs one of two suites; Go refuses to serve without.
+base::Status CheckHttp2Suites(const net::ServerTlsOptions& settings) {
+  const auto& suites = settings.cipher_suites;
+  const bool has_one = std::any_of(suites.begin(), suites.end(), [](std::string_view suite) {
+    return suite == "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" ||
+           suite == "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+  });
+  if (suites.empty() || has_one || !settings.http2 ||
+      settings.min_version == net::TlsVersion::k13) {
+    return base::OkStatus();
+  }
+  return base::ConfigError(
+      "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required "
+      "AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
+      "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
+}
+
+}  // namespace
+
 base::Result<ServingTls> MakeServingTls(const Options& options, const Credentials& credentials) {
   ServingTls tls;
   net::ServerTlsOptions& settings = tls.settings;
@@ -104,6 +125,7 @@ base::Result<ServingTls> MakeServingTls(const Options& options, const Credential
   TRY(CheckCurves(options.tls_curve_preferences));
   settings.curves = options.tls_curve_preferences;
   settings.http2 = !options.disable_http2_serving;
+  TRY(CheckHttp2Suites(settings));
   tls.files.certificate = options.tls_cert_file;
   tls.files.key = options.tls_private_key_file;
   tls.files.client_ca = options.client_ca_file;

@@ -22,7 +22,10 @@ WRONG = [
     (["--tls-cipher-suites=TLS_WITH_LOVE"], "Cipher suite TLS_WITH_LOVE not supported or doesn't exist"),
     (["--tls-cipher-suites=TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"],
      "Cipher suite TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 not supported or doesn't exist"),
-    (["--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA"], "OpenSSL has none of the cipher suites TLS_RSA_WITH_RC4_128_SHA"),
+    (["--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA", "--disable-http2-serving"], "OpenSSL has none of the cipher suites TLS_RSA_WITH_RC4_128_SHA"),
+    (["--tls-cipher-suites=TLS_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"],
+     "error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required AES_128_GCM_SHA256 cipher (need at least one of "
+     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)"),
     (["--tls-curve-preferences=23, 24"], 'invalid argument "23, 24" for "--tls-curve-preferences" flag: '
                                          'strconv.ParseInt: parsing " 24": invalid syntax'),
     (["--tls-curve-preferences=23", "--tls-curve-preferences=0x17"], "duplicate curve preference 23"),
@@ -106,7 +109,7 @@ def certificates(program, pki):
                  f"--tls-sni-cert-key={pki.path('shop.crt')},{pki.path('shop.key')}",
                  f"--tls-sni-cert-key={pki.path('office.crt')},{pki.path('office.key')}:*.office.example,desk",
                  "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305,"
-                 "TLS_RSA_WITH_RC4_128_SHA") as server:
+                 "TLS_RSA_WITH_RC4_128_SHA", "--disable-http2-serving") as server:
         for name, wanted in (("shop.example", "shop"), ("SHOP.example", "shop"), ("a.office.example", "office"),
                              ("desk", "office"), ("other.example", "main"), (None, "main"), ("office.example", "main")):
             expect(f"the certificate for {name}", handshake(server.port, name)[0], wanted)
@@ -122,6 +125,18 @@ def certificates(program, pki):
         pki.issue("ca", "shop", "new-shop", "subjectAltName=DNS:shop.example\n")
         until("the changed certificates",
               lambda: (handshake(server.port)[0], handshake(server.port, "shop.example")[0]) == ("renewed", "new-shop"))
+
+
+def suites_of_tls_1_3(program, _):
+    """A list of cipher suites limits TLS 1.2 alone; with none of TLS 1.2 in it there is no TLS 1.2."""
+    with serving(program, "--tls-cipher-suites=TLS_AES_128_GCM_SHA256", "--disable-http2-serving") as server:
+        expect("the cipher", handshake(server.port)[1], "TLS_AES_256_GCM_SHA384")
+
+        def old(context):
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+        refuses(server.port, old)
+    with serving(program, "--tls-cipher-suites=TLS_AES_128_GCM_SHA256", "--tls-min-version=VersionTLS13"):
+        pass
 
 
 def newest_only(program, _):
@@ -205,4 +220,5 @@ def shutdown_delay(program, _):
 
 
 if __name__ == "__main__":
-    run("serving", __doc__, [wrong_flags, certificates, newest_only, curves, protocols, front_proxies, client_authorities, shutdown_delay], Pki)
+    run("serving", __doc__, [wrong_flags, certificates, suites_of_tls_1_3, newest_only, curves, protocols, front_proxies, client_authorities,
+                             shutdown_delay], Pki)
