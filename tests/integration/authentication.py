@@ -129,7 +129,8 @@ def policies_see_groups(program, lab):
                                                           "message": "Unauthorized", "reason": "Unauthorized", "code": 401}))
             said = call(server, ADMIN, "GET", "/metrics")[1]
             for name in ("apiserver_authentication_jwt_authenticator_latency_seconds_count{jwt_issuer_hash=", 'result="success"',
-                         "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info{", "apiserver_authentication_config_controller_last_config_info{"):
+                         "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info{", "apiserver_authentication_config_controller_last_config_info{",
+                         'authentication_token_cache_fetch_total{status="ok"} ', 'authentication_token_cache_request_total{status="miss"} '):
                 expect(name, name in said, True)
 
 

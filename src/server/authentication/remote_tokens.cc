@@ -19,6 +19,7 @@
 #include "server/authentication/jwt_tokens.h"
 #include "server/authentication/token_cache.h"
 #include "server/authentication/token_webhook.h"
+#include "server/reload_metrics.h"
 
 namespace portcullis::server::authentication {
 namespace {
@@ -28,31 +29,6 @@ constexpr std::chrono::seconds kAskIssuersEvery{10};
 constexpr std::chrono::minutes kNewIssuersHave{1};  // to answer
 // How long a token that is found good is not looked at again.
 constexpr std::chrono::seconds kTokensCount{10};
-
-struct ReloadMetrics {
-  explicit ReloadMetrics(metrics::Registry& registry)
-      : reloads(registry.AddCounter(
-            {"apiserver_authentication_config_controller_automatic_reloads_total",
-             "Total number of automatic reloads of authentication configuration split by status "
-             "and apiserver identity.",
-             metrics::Stability::kBeta},
-            {"status", "apiserver_id_hash"})),
-        times(registry.AddGauge(
-            {"apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
-             "Timestamp of the last automatic reload of authentication configuration split by "
-             "status and apiserver identity.",
-             metrics::Stability::kBeta},
-            {"status", "apiserver_id_hash"})),
-        configs(
-            registry.AddGauge({"apiserver_authentication_config_controller_last_config_info",
-                               "Information about the last applied authentication "
-                               "configuration with hash as label, split by apiserver identity."},
-                              {"apiserver_id_hash", "hash"})) {}
-
-  metrics::Family<metrics::Counter>& reloads;
-  metrics::Family<metrics::Gauge>& times;
-  metrics::Family<metrics::Gauge>& configs;
-};
 
 // Whichever issuers are in force.
 class CurrentTokens final : public authn::TokenAuthenticator {
@@ -129,10 +105,11 @@ class ByOthers final : public RemoteTokens {
     issuers_ = TRY(Make(*configuration));
     current_ = std::make_shared<CurrentTokens>();
     current_->Set(issuers_);
-    tokens_.push_back(MakeTokenCache(current_, {.known = kTokensCount}, parts_.clock));
+    tokens_.push_back(
+        MakeTokenCache(current_, {.known = kTokensCount}, parts_.clock, parts_.metrics));
     if (!file_.empty()) {
-      reload_metrics_.emplace(parts_.metrics);
-      NoteConfiguration();
+      reload_metrics_.emplace(parts_.metrics, "authentication", provider_metrics_->server);
+      reload_metrics_->Note(HashLabel(text_));
     }
     if (file_.empty() && configuration->jwt.empty()) return base::OkStatus();
     issuers_->Discover();
@@ -154,7 +131,7 @@ class ByOthers final : public RemoteTokens {
                                     " for successful token authentication attempts."));
     }
     const CacheTimes times{.known = std::max<base::Duration>(ttl, kTokensCount), .unknown = ttl};
-    tokens_.push_back(MakeTokenCache(std::move(webhook), times, parts_.clock));
+    tokens_.push_back(MakeTokenCache(std::move(webhook), times, parts_.clock, parts_.metrics));
     return base::OkStatus();
   }
 
@@ -208,8 +185,8 @@ class ByOthers final : public RemoteTokens {
       issuers_ = std::exchange(next_, nullptr);
       current_->Set(issuers_);
       base::LogInfo("reloaded authentication config");
-      Count("success");
-      NoteConfiguration();
+      reload_metrics_->Count("success", parts_.clock);
+      reload_metrics_->Note(HashLabel(text_));
     } else if (parts_.clock.Steady() > next_deadline_) {
       Fail("failed to update authentication config", health);
       next_deadline_ += kNewIssuersHave;
@@ -240,21 +217,7 @@ class ByOthers final : public RemoteTokens {
 
   void Fail(std::string_view what, const base::Status& status) {
     base::LogError(what, {{"error", status.message()}});
-    Count("failure");
-  }
-
-  void Count(std::string_view status) {
-    const std::string& server = provider_metrics_->server;
-    reload_metrics_->reloads.With({status, server}).Increment();
-    reload_metrics_->times.With({status, server})
-        .Set(std::chrono::duration<double>(parts_.clock.Now().time_since_epoch()).count());
-  }
-
-  void NoteConfiguration() {
-    const std::string& server = provider_metrics_->server;
-    if (!noted_.empty()) reload_metrics_->configs.Remove({server, noted_});
-    noted_ = HashLabel(text_);
-    reload_metrics_->configs.With({server, noted_}).Set(1);
+    reload_metrics_->Count("failure", parts_.clock);
   }
 
   const Options& options_;
@@ -268,8 +231,7 @@ class ByOthers final : public RemoteTokens {
   std::shared_ptr<CurrentTokens> current_;
 
   // After the start the thread's.
-  std::string text_;   // of the file
-  std::string noted_;  // its hash, when it came into force
+  std::string text_;  // of the file
   bool is_unreadable_ = false;
   std::shared_ptr<JwtTokens> issuers_;
   std::shared_ptr<JwtTokens> next_;  // asked, not in force yet

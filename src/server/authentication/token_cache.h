@@ -2,13 +2,15 @@
 
 // A token authenticator that remembers what another has said of a token for a while
 // (k8s.io/apiserver/pkg/authentication/token/cache). Requests that bring the same token at the same time
-// share one question; it takes at most 30 seconds.
+// share one question; it takes at most 30 seconds. Counts
+// authentication_token_cache_*.
 #pragma once
 
 #include <memory>
 
 #include "authn/authenticator.h"
 #include "base/clock.h"
+#include "metrics/metrics.h"
 
 namespace portcullis::server::authentication {
 
@@ -19,6 +21,6 @@ struct CacheTimes {
 
 std::shared_ptr<const authn::TokenAuthenticator> MakeTokenCache(
     std::shared_ptr<const authn::TokenAuthenticator> tokens, const CacheTimes& times,
-    const base::Clock& clock);
+    const base::Clock& clock, metrics::Registry& metrics);
 
 }  // namespace portcullis::server::authentication

@@ -44,10 +44,11 @@ class TokenCacheTest : public ::testing::Test {
  protected:
   std::shared_ptr<const authn::TokenAuthenticator> Make(std::chrono::seconds known,
                                                         std::chrono::seconds unknown) {
-    return MakeTokenCache(tokens_, {.known = known, .unknown = unknown}, clock_);
+    return MakeTokenCache(tokens_, {.known = known, .unknown = unknown}, clock_, metrics_);
   }
 
   base::FakeClock clock_;
+  metrics::Registry metrics_;
   const std::shared_ptr<Tokens> tokens_ = std::make_shared<Tokens>();
 };
 
@@ -65,6 +66,25 @@ TEST_F(TokenCacheTest, AsksAgainWhenTheTimeIsOver) {
   EXPECT_EQ(tokens_->asked, 2);
   clock_.Advance(std::chrono::seconds(5));
   EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
+}
+
+TEST_F(TokenCacheTest, CountsHitsMissesAndQuestions) {
+  const auto cache = Make(std::chrono::seconds(10), std::chrono::seconds(5));
+  EXPECT_FALSE(cache->AuthenticateAtOnce("good", {}));
+  for (const char* token : {"good", "good", "ill"})
+    (void)cache->AuthenticateToken(token, {}, kNever);
+  EXPECT_TRUE(cache->AuthenticateAtOnce("good", {}));
+  const std::string page = metrics_.Expose();
+  for (const char* line :
+       {"authentication_token_cache_request_total{status=\"hit\"} 2\n",
+        "authentication_token_cache_request_total{status=\"miss\"} 2\n",
+        "authentication_token_cache_request_duration_seconds_count{status=\"miss\"} 2\n",
+        "authentication_token_cache_fetch_total{status=\"error\"} 1\n",
+        "authentication_token_cache_fetch_total{status=\"ok\"} 1\n",
+        "authentication_token_cache_active_fetch_count{status=\"blocked\"} 0\n",
+        "authentication_token_cache_active_fetch_count{status=\"in_flight\"} 0\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
 }
 
 TEST_F(TokenCacheTest, EachAudienceIsAQuestionOfItsOwn) {

@@ -3,6 +3,7 @@
 #include "server/authorization/authorization.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -16,10 +17,13 @@
 #include "base/mutex.h"
 #include "base/published.h"
 #include "base/strings.h"
+#include "controllers/identity_lease.h"
 #include "engine/engine.h"
 #include "release/release.h"
+#include "server/authentication/provider.h"
 #include "server/authorization/configuration.h"
 #include "server/authorization/webhook_authorizer.h"
+#include "server/reload_metrics.h"
 
 namespace portcullis::server::authorization {
 namespace {
@@ -91,6 +95,9 @@ class Chain final : public Authorization, public authz::Authorizer {
       return base::OkStatus();
     }
     current_.Set(std::move(assembled.authorizer));
+    reloads_.emplace(parts_.metrics, "authorization",
+                     authentication::HashLabel(controllers::OwnServerIdentity()));
+    reloads_->Note(authentication::HashLabel(text_));
     thread_ = std::thread([this] { Run(); });
     return base::OkStatus();
   }
@@ -134,6 +141,7 @@ class Chain final : public Authorization, public authz::Authorizer {
       if (wake_.WaitUntil(mutex_, base::SystemClock().Steady() + kLookEvery)) continue;
       const base::Status status = Look();
       if (!status.ok()) {
+        reloads_->Count("failure", parts_.clock);
         base::LogError("reloading authorization config",
                        {{"file", file_}, {"error", status.message()}});
       }
@@ -162,6 +170,8 @@ class Chain final : public Authorization, public authz::Authorizer {
     }
     current_.Set(TRY(Assemble(members)).authorizer);
     base::LogInfo("reloaded authz config");
+    reloads_->Count("success", parts_.clock);
+    reloads_->Note(authentication::HashLabel(text_));
     return base::OkStatus();
   }
 
@@ -175,6 +185,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   std::shared_ptr<const authz::Authorizer> abac_;
   std::shared_ptr<const authz::Authorizer> fixed_;  // without a file
   base::Published<authz::Authorizer> current_;
+  std::optional<ReloadMetrics> reloads_;  // with a file
 
   base::Mutex mutex_;
   base::CondVar wake_;
