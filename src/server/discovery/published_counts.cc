@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/strings.h"
 #include "engine/read/listing.h"
@@ -20,17 +21,27 @@
 namespace portcullis::server {
 namespace {
 
+// "deployments.apps"
+std::string NameOf(const std::string& group, const std::string& resource) {
+  return group.empty() ? resource : base::StrCat(resource, ".", group);
+}
+
 // How many objects of each kind are stored, as of now, and how often they have been written.
 void PublishObjectCounts(const Environment& env, const api::catalog::Catalog& catalog) {
   constexpr std::int64_t kDigits = 1'000'000'000'000'000;
   const auto revision = static_cast<double>(env.store->revision() % kDigits);
+  // Series of kinds whose definition is gone go with it.
+  const metrics::RequestMetrics& counts = *env.request_metrics;
+  std::set<std::pair<std::string, std::string>> gone;
+  counts.resource_objects.ForEach(
+      [&](const auto& values, const auto&) { gone.emplace(values[0], values[1]); });
   for (const api::catalog::ResourceInfo* info : catalog.resources()) {
     const auto& [group, version, resource] = info->resource;
     if (!info->HasVerb("list") || info->storage_kind.group != group) continue;
     const auto count = static_cast<double>(env.store->Count({group, resource}));
-    env.request_metrics->resource_objects.With({group, resource}).Set(count);
-    const std::string name = group.empty() ? resource : base::StrCat(resource, ".", group);
-    env.request_metrics->storage_objects.With({name}).Set(count);
+    gone.erase({group, resource});
+    counts.resource_objects.With({group, resource}).Set(count);
+    counts.storage_objects.With({NameOf(group, resource)}).Set(count);
     if (!engine::IsCached(*info)) continue;
     const metrics::WatchMetrics& watches = *env.watch_metrics;
     watches.resource_version.With({group, resource}).Set(revision);
@@ -38,6 +49,10 @@ void PublishObjectCounts(const Environment& env, const api::catalog::Catalog& ca
     if (events == 0) continue;
     watches.received.With({group, resource}).RaiseTo(events);
     watches.dispatched.With({group, resource}).RaiseTo(events);
+  }
+  for (const auto& [group, resource] : gone) {
+    counts.resource_objects.Remove({group, resource});
+    counts.storage_objects.Remove({NameOf(group, resource)});
   }
 }
 
