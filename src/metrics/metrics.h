@@ -72,6 +72,8 @@ class Histogram {
   void Observe(double value) { Observe(value, 1); }
   // As many observations of the same value.
   void Observe(double value, std::uint64_t times);
+  // What the other has observed, too. REQUIRES: the same bounds.
+  void Add(const Histogram& other);
 
   std::span<const double> bounds() const { return bounds_; }
   // Observations in bucket `index` alone; index bounds().size() is +Inf.
@@ -132,6 +134,14 @@ extern template class Family<Gauge>;
 extern template class Family<Histogram>;
 extern template class Family<Summary>;
 
+// What the flags of kube-apiserver change of a page.
+struct Limits {
+  std::vector<std::string> disabled;  // names
+  std::map<std::string, std::string>
+      allowed;                // values by "name,label": "a,b"; others are "unexpected"
+  bool shows_hidden = false;  // metrics that are deprecated for too long
+};
+
 class Registry {
  public:
   Registry();
@@ -151,8 +161,12 @@ class Registry {
   void AddGaugeFunction(Description description, std::function<double()> value);
   void AddCounterFunction(Description description, std::function<double()> value);
 
-  // What kube-apiserver tells of its own registry: how many metrics there are, and that none of them
-  // is hidden or disabled.
+  // Before the first page. Values of labels are limited when a page is written: series that become the
+  // same are added up, those of a summary stay as they are.
+  void Limit(Limits limits) { limits_ = std::move(limits); }
+
+  // What kube-apiserver tells of its own registry: how many metrics there are, and how many of them are
+  // hidden or disabled. After Limit().
   void AddCountsOfMetrics();
 
   // The page: families in order of name, HELP and TYPE lines, labels sorted by name, numbers as Go
@@ -162,6 +176,7 @@ class Registry {
  private:
   struct Entry;
   void AddFunction(Description description, std::string_view type, std::function<double()> value);
+  Limits limits_;
   mutable base::Mutex mutex_;
   std::map<std::string, std::unique_ptr<Entry>> entries_ PC_GUARDED_BY(mutex_);
 };

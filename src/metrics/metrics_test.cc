@@ -132,13 +132,59 @@ TEST(Registry, CountsItsMetricsByStability) {
 
   const std::string page = registry.Expose();
   for (const std::string_view line :
-       {"# HELP a_total [STABLE] (Deprecated since 1.34.0) A.\n", "hidden_metrics_total 0\n",
+       {"# HELP a_total [STABLE] (Deprecated since 1.34.0) A.\n", "hidden_metrics_total 5\n",
         "disabled_metrics_total 0\n",
-        "registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} 1\n",
+        "registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} 2\n",
         "registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 3\n",
         "registered_metrics_total{deprecated_version=\"1.34.0\",stability_level=\"STABLE\"} 1\n"}) {
     EXPECT_NE(page.find(line), std::string::npos) << line << page;
   }
+}
+
+TEST(Registry, LimitsTheValuesOfLabels) {
+  Registry registry;
+  registry.Limit({.allowed = {{"a_total,x", "1,2"}, {"b_seconds,y", ""}}});
+  registry.AddCountsOfMetrics();
+  auto& a = registry.AddCounter({"a_total", "A."}, {"x", "y"});
+  a.With({"1", "1"}).Increment();
+  a.With({"3", "1"}).Increment(2);
+  a.With({"4", "1"}).Increment(3);
+  auto& b = registry.AddHistogram({"b_seconds", "B."}, {"x", "y"}, {1, 2});
+  b.With({"1", "1"}).Observe(0.5);
+  b.With({"1", "2"}).Observe(1.5);
+
+  const std::string page = registry.Expose();
+  for (const std::string_view line :
+       {"\na_total{x=\"1\",y=\"1\"} 1\na_total{x=\"unexpected\",y=\"1\"} 5\n#",
+        "\nb_seconds_bucket{x=\"1\",y=\"unexpected\",le=\"1\"} 1\n",
+        "\nb_seconds_bucket{x=\"1\",y=\"unexpected\",le=\"2\"} 2\n",
+        "\nb_seconds_sum{x=\"1\",y=\"unexpected\"} 2\n",
+        "\ncardinality_enforcement_unexpected_categorizations_total 7\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
+}
+
+TEST(Registry, LeavesOutWhatIsDisabledAndShowsWhatIsHidden) {
+  Registry registry;
+  registry.Limit({.disabled = {"a_total", "a_total", "authentication_b",
+                               "apiserver_request_sli_duration_seconds"},
+                  .shows_hidden = true});
+  registry.AddCountsOfMetrics();
+  registry.AddCounter({"a_total", "A."}, {}).With({}).Increment();
+  registry.AddGauge({"authentication_b", "B."}, {}).With({}).Set(1);
+  registry.AddCounter({"etcd_bookmark_total", "C."}, {}).With({}).Increment();
+  registry.AddHistogram({"apiserver_request_sli_duration_seconds", "D."}, {}, {1});
+
+  const std::string page = registry.Expose();
+  for (const std::string_view line :
+       {"\nauthentication_b 1\n", "\ndisabled_metrics_total 3\n", "\nhidden_metrics_total 2\n",
+        "\n# HELP etcd_bookmark_counts [ALPHA] (Deprecated since 1.36.0) C.\n"
+        "# TYPE etcd_bookmark_counts gauge\netcd_bookmark_counts 1\n",
+        "# HELP apiserver_request_slo_duration_seconds [ALPHA] (Deprecated since 1.27.0) D.\n"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line << page;
+  }
+  EXPECT_EQ(page.find("a_total 1"), std::string::npos);
+  EXPECT_EQ(page.find("sli_duration"), std::string::npos);
 }
 
 TEST(Counter, NeverGoesBack) {

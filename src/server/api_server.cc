@@ -60,6 +60,7 @@
 #include "server/environment.h"
 #include "server/filters/answer_headers.h"
 #include "server/memory_budget.h"
+#include "server/metric_limits.h"
 #include "server/own_requests.h"
 #include "server/process_gauges.h"
 #include "server/seats.h"
@@ -442,6 +443,7 @@ class Server final : public ApiServer {
       // does no harm: clients go on to 127.0.0.1.
       (void)listener_->AlsoListen(golang::JoinHostPort("::1", std::to_string(listener_->port())));
     }
+    metrics_.Limit(MetricLimits(options_));
     AddProcessGauges(metrics_, *env_.release, *memory_, listener_);
     reloader_ = std::make_unique<net::TlsReloader>(io_, *listener_, identity_.tls.settings,
                                                    identity_.tls.files, kReloadEvery);

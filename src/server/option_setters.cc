@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "authn/csv.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "flags/setters.h"
@@ -113,6 +114,29 @@ base::Status AddRequiredClaim(Options& options, std::string_view value) {
   const auto cut = base::Cut(value, "=");
   if (!cut) return base::BadRequest("malformed pair, expect string=string");
   options.oidc_required_claims[std::string(base::Trim(cut->first))] = base::Trim(cut->second);
+  return base::OkStatus();
+}
+
+base::Status AddMetricLabels(Options& options, std::string_view value) {
+  const auto none = [](std::string_view pair) {
+    return base::BadRequest(base::StrCat(pair, " must be formatted as key=value"));
+  };
+  const auto count = std::count(value.begin(), value.end(), '=');
+  if (count == 0) return none(value);
+  std::vector<std::string> pairs;
+  if (count == 1) {
+    while (value.starts_with('"')) value.remove_prefix(1);
+    while (value.ends_with('"')) value.remove_suffix(1);
+    pairs.emplace_back(value);
+  } else {
+    const auto records = TRY(authn::ParseCsv(value));
+    if (!records.empty()) pairs = records.front();
+  }
+  for (const std::string& pair : pairs) {
+    const auto cut = base::Cut(pair, "=");
+    if (!cut) return none(pair);
+    options.metric_labels[std::string(cut->first)] = cut->second;
+  }
   return base::OkStatus();
 }
 

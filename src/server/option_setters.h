@@ -29,6 +29,8 @@ base::Status SetEmulatedVersion(Options& options, std::string_view value);
 base::Status SetRuntimeConfig(Options& options, std::string_view value);
 // --oidc-required-claim: one name=value in each flag, since the value may hold commas.
 base::Status AddRequiredClaim(Options& options, std::string_view value);
+// --allow-metric-labels: "metric,label=a,b", quoted as CSV if there are several.
+base::Status AddMetricLabels(Options& options, std::string_view value);
 // --webhook-service-map: namespace/name:port=host:port.
 base::Status SetServiceMap(Options& options, std::string_view value);
 

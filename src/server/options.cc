@@ -37,7 +37,6 @@ constexpr std::string_view kCounted = "objects are counted in the server's memor
 constexpr std::string_view kNoNodes = "there are no nodes to connect to";
 constexpr std::string_view kOwnFlow = "reads never leave the store's memory";
 constexpr std::string_view kOneServer = "there is one server";
-constexpr std::string_view kPlainMetrics = "metrics are served as they are";
 constexpr std::string_view kAsReleased = "a release has the API that it was released with";
 constexpr std::string_view kLineLog = "each line of the log is written at once, to standard error";
 
@@ -106,8 +105,11 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"allow-core-dumps", kSwitch, "false",
      "Allow core files, debuggers and profilers of the server's own user",
      &SetBool<&Options::allow_core_dumps>, ""},
-    {"allow-metric-labels", kPairs, "", "", nullptr, kPlainMetrics},
-    {"allow-metric-labels-manifest", kText, "", "", nullptr, kPlainMetrics},
+    {"allow-metric-labels", kPairs, "",
+     "Values that a label of a metric may have: metric,label='a,b'; others are \"unexpected\"",
+     &AddMetricLabels, ""},
+    {"allow-metric-labels-manifest", kText, "", "File with a map of the same",
+     &SetText<&Options::metric_labels_manifest>, ""},
     {"allow-privileged", kSwitch, "true", "Let containers run privileged",
      &SetBool<&Options::allow_privileged>, ""},
     {"anonymous-auth", kSwitch, "true", "Accept requests without credentials as system:anonymous",
@@ -265,7 +267,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      &AddToList<&Options::disable_admission_plugins>, ""},
     {"disable-http2-serving", kSwitch, "false", "Speak HTTP/1.1 only",
      &SetBool<&Options::disable_http2_serving>, ""},
-    {"disabled-metrics", kMany, "", "", nullptr, kPlainMetrics},
+    {"disabled-metrics", kMany, "", "Metrics that are not served",
+     &AddToRecord<&Options::disabled_metrics>, ""},
     {"egress-selector-config-file", kText, "", "", nullptr, kNoNodes},
     {"emulated-version", kMany, "kube=1.36",
      "The same as --kubernetes-version, by kube-apiserver's name", &SetEmulatedVersion, ""},
@@ -486,7 +489,8 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::service_cluster_ip_range>, ""},
     {"service-node-port-range", kText, "30000-32767", "Node ports of Services",
      &SetText<&Options::service_node_port_range>, ""},
-    {"show-hidden-metrics-for-version", kText, "", "", nullptr, kPlainMetrics},
+    {"show-hidden-metrics-for-version", kText, "", "1.35: metrics deprecated for long, too",
+     &SetText<&Options::show_hidden_metrics_for_version>, ""},
     {"shutdown-delay-duration", kTime, "0s", "How long to keep serving after a stop signal",
      &SetDuration<&Options::shutdown_delay>, ""},
     {"shutdown-send-retry-after", kSwitch, "false", "", nullptr, kOneServer},

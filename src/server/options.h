@@ -196,6 +196,12 @@ struct Options {
   std::string log_format = "text";
   int verbosity = 0;
 
+  // Which metrics are shown, and which values their labels may have.
+  std::vector<std::string> disabled_metrics;
+  std::map<std::string, std::string> metric_labels;  // values by "name,label"
+  std::string metric_labels_manifest;                // a file with the same
+  std::string show_hidden_metrics_for_version;
+
   // What each flag is set to, as /flagz shows it.
   std::map<std::string, std::string> flag_values;
   // Notes about flags that were accepted and ignored, for the log.

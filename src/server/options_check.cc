@@ -21,6 +21,7 @@
 #include "registry/services/address_range.h"
 #include "release/release.h"
 #include "server/advertised_address.h"
+#include "server/metric_limits.h"
 #include "server/options.h"
 #include "server/serving_tls.h"
 
@@ -336,6 +337,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   CheckSigner(options, problems);
+  CheckMetricFlags(options, problems);
   const auto release = release::Release::Open(options.kubernetes_version, options.feature_gates);
   if (!release.ok()) {
     problems.emplace_back(release.status().message());

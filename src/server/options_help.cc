@@ -70,6 +70,9 @@ constexpr Group kGroups[] = {
     {"Limits",
      {"enable-priority-and-fairness", "max-requests-inflight", "max-mutating-requests-inflight",
       "memory-limit", "min-request-timeout", "request-timeout"}},
+    {"Metrics",
+     {"allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics",
+      "show-hidden-metrics-for-version"}},
     {"Log", {"log-format", "logging-format", "v", "allow-core-dumps"}},
 };
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include <algorithm>
 
 #include "base/gotext.h"
@@ -94,6 +96,46 @@ TEST(Options, RefusesFeatureGatesThatTheReleaseDoesNotKnow) {
   EXPECT_EQ(Parse({"--feature-gates=other:Foo=true"}).status().message(),
             "invalid argument \"other:Foo=true\" for \"--feature-gates\" flag: component not "
             "registered: other");
+}
+
+TEST(Options, ChecksTheFlagsOfMetrics) {
+  const std::string form =
+      "must have keys with format `metricName,labelName` where metricName matches "
+      "\"[a-zA-Z_:][a-zA-Z0-9_:]*\" and labelName matches \"[a-zA-Z_][a-zA-Z0-9_]*\"";
+  EXPECT_EQ(Problems({"--show-hidden-metrics-for-version=1.35", "--disabled-metrics=a,b:c",
+                      "--allow-metric-labels=\"a,b=c,d\""}),
+            Texts{});
+  EXPECT_EQ(
+      Problems({"--show-hidden-metrics-for-version=1.36", "--disabled-metrics=c,é",
+                "--allow-metric-labels=\"a,b=c,d\",\"z=1,2\""}),
+      (Texts{
+          "metrics.showHiddenMetricsForVersion: Invalid value: \"1.36\": must be omitted or have "
+          "the value '1.35'; only the previous minor version is allowed",
+          "metrics.disabledMetrics: Invalid value: [\"c\",\"é\"]: must be fully qualified metric "
+          "names matching \"^[a-zA-Z_:][a-zA-Z0-9_:]*$\", got \"é\"",
+          "metrics.allowListMapping: Invalid value: {\"a,b\":\"c,d\",\"z\":\"1,2\"}: " + form}));
+  EXPECT_EQ(
+      Problems({"--allow-metric-labels-manifest=nope/../none.yaml"}),
+      (Texts{"metrics.allowListMappingManifest: Invalid value: \"nope/../none.yaml\": failed to "
+             "read allow list manifest: open none.yaml: no such file or directory"}));
+  const std::string file = testing::TempDir() + "metric_labels.yaml";
+  std::ofstream(file) << "a,b: \"x,y\"\n";
+  EXPECT_EQ(Problems({"--allow-metric-labels-manifest=" + file}), Texts{});
+  EXPECT_EQ(Problems({"--allow-metric-labels-manifest=" + file, "--allow-metric-labels=a,b=c"}),
+            (Texts{"metrics: Invalid value: {\"allowListMapping\":{\"a,b\":\"c\"},"
+                   "\"allowListMappingManifest\":\"" +
+                   file +
+                   "\"}: cannot specify both "
+                   "allowListMapping and allowListMappingManifest"}));
+  std::ofstream(file) << "ab: x\n";
+  EXPECT_EQ(Problems({"--allow-metric-labels-manifest=" + file}),
+            (Texts{"metrics.allowListMappingManifest: Invalid value: \"" + file +
+                   "\": invalid allow list mapping in manifest: [metrics.allowListMappingManifest: "
+                   "Invalid value: {\"ab\":\"x\"}: " +
+                   form + "]"}));
+  EXPECT_EQ(Parse({"--allow-metric-labels=x"}).status().message(),
+            "invalid argument \"x\" for \"--allow-metric-labels\" flag: x must be formatted as "
+            "key=value");
 }
 
 TEST(Options, ChecksTheFormOfTheAuditLog) {

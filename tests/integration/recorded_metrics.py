@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-from story import expect, fail, run, serving
+from story import expect, fail, run, serving, until
 
 REFERENCE = pathlib.Path(__file__).resolve().parent.parent / "reference"
 sys.path.insert(0, str(REFERENCE))
@@ -20,10 +20,11 @@ import metrics_traffic  # noqa: E402
 import servers  # noqa: E402
 
 RECORDED = REFERENCE / "recorded" / "metrics.json"
-# Of etcd, which the server of this test has not, and of requests that wait, which none does here.
+# Of etcd and of issuers of tokens, which the server of this test has not, and of requests that wait, which none does here.
 OTHERWISE = {"apiserver_flowcontrol_current_inqueue_requests", "apiserver_flowcontrol_current_inqueue_seats",
              "apiserver_storage_events_received_total", "etcd_bookmark_total", "etcd_request_duration_seconds", "etcd_requests_total",
-             "etcd_request_errors_total"}
+             "etcd_request_errors_total", "authentication_token_cache_active_fetch_count", "authentication_token_cache_fetch_total",
+             "authentication_token_cache_request_duration_seconds", "authentication_token_cache_request_total"}
 
 
 def page(program, folder):
@@ -58,5 +59,30 @@ def names_and_forms(program, folder):
     expect("said to be left out and unknown to kube-apiserver", unused, [])
 
 
+def limits(program, _):
+    """The flags of metrics; counts of custom resources go with their definition."""
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "as.limits.io"},
+                  "spec": {"group": "limits.io", "scope": "Cluster", "names": {"plural": "as", "kind": "A"}, "versions": [
+                      {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    with serving(program, "--disabled-metrics=apiserver_response_sizes,authentication_attempts,none", "--show-hidden-metrics-for-version=1.35",
+                 "--allow-metric-labels=apiserver_request_total,verb='LIST,POST'".replace("'", "")) as server:
+        def text():
+            connection = server.connect()
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        server.call("GET", "/api/v1/namespaces/default")
+        page = text()
+        for wanted, there in (("apiserver_response_sizes", False), ("authentication_attempts", True), ("disabled_metrics_total 3\n", True),
+                              ("hidden_metrics_total 1\n", True), ("apiserver_request_slo_duration_seconds_count{", True),
+                              ('resource="namespaces",scope="resource",subresource="",verb="unexpected",version="v1"}', True),
+                              ("cardinality_enforcement_unexpected_categorizations_total 0\n", False)):
+            expect(f"{wanted} on the page", wanted in page, there)
+        expect("a definition", server.call("POST", path, definition)[0], 201)
+        until("a count of its objects", lambda: 'apiserver_resource_objects{group="limits.io",resource="as"} 0' in text())
+        expect("its deletion", server.call("DELETE", path + "/as.limits.io")[0], 200)
+        until("no count", lambda: "limits.io" not in "".join(line for line in text().splitlines() if "_objects{" in line))
+
+
 if __name__ == "__main__":
-    run("recorded_metrics", __doc__, [names_and_forms], lambda folder: folder)
+    run("recorded_metrics", __doc__, [names_and_forms, limits], lambda folder: folder)
