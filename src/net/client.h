@@ -57,8 +57,8 @@ struct ClientRequest {
   std::size_t max_response_bytes = 0;
   // Requests in all when redirects are followed, as Go counts; 0: the redirect is the answer.
   int max_redirects = 0;
-  // If set, receives the head with an empty piece, then the body in pieces as it arrives, undecoded, on an
-  // I/O thread or the one that waits; Response::body stays empty.
+  // If set, receives the head with an empty piece, then the body in pieces as it arrives, inflated unless the
+  // headers name an encoding, on an I/O thread or the one that waits; Response::body stays empty.
   std::function<void(const ResponseHead& head, std::string_view piece)> on_data;
 };
 
