@@ -209,6 +209,10 @@ def custom_resources(program, made):
             index = "apis/garden.io/v1"
             until("OpenAPI", lambda: index in server.call("GET", "/openapi/v3")[1]["paths"])
             expect("OpenAPI", json.loads(ask(server, "/openapi/v3/" + index)[2]), json.loads(ask(back, "/openapi/v3/" + index)[2]))
+            path = "/apis/garden.io/v1/namespaces/{namespace}/flowers"
+            paths = server.call("GET", "/openapi/v2")[1]["paths"]
+            expect("OpenAPI v2", paths[path], back.call("GET", "/openapi/v2")[1]["paths"][path])
+            expect("a path of here", "/api/v1/pods" in paths, True)
             accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 
             def groups(of):

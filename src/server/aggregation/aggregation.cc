@@ -12,6 +12,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "server/aggregation/discovery_entry.h"
+#include "server/aggregation/merged_open_api.h"
 
 namespace portcullis::server {
 namespace {
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr store::Collection kApiServices{"apiregistration.k8s.io", "apiservices"};
 constexpr std::size_t kAttempts = 5;
 constexpr auto kCheckTime = 5s;
+constexpr std::size_t kMostOpenApi = 32 << 20;  // that of kube-apiserver itself has 4 MiB
 constexpr std::string_view kAccept =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -281,6 +283,16 @@ base::Result<Aggregation::OpenApiUrls> Aggregation::FetchOpenApi(const ApiServic
   return urls;
 }
 
+base::Result<std::string> Aggregation::FetchOpenApiV2(const ApiService& service) {
+  net::ClientRequest request = TRY(OwnRequest(service, "/openapi/v2"));
+  request.max_response_bytes = kMostOpenApi;
+  request.headers.Add("Accept", "application/json");
+  const net::Response response = TRY(Get(std::move(request)));
+  if (response.status != 200) return std::string();
+  json::Arena arena;
+  return OpenApiV2Of(TRY(json::Parse(arena, response.content())), PathOf(service) + "/");
+}
+
 base::Result<std::string> Aggregation::Fetch(const ApiService& service) {
   std::string entry = TRY(FetchAggregated(service));
   return entry.empty() ? FetchLegacy(service) : std::move(entry);
@@ -297,18 +309,20 @@ base::Status Aggregation::Discover(const std::string& name) {
   auto fetched = Fetch(*service);
   base::Status status = fetched.status();
   auto open_api = status.ok() ? FetchOpenApi(*service) : base::Result<OpenApiUrls>(status);
+  auto open_api_v2 = status.ok() ? FetchOpenApiV2(*service) : base::Result<std::string>(status);
   const base::MutexLock lock(mutex_);
   Entry& entry = discovered_[name];
   const Entry before = entry;
   if (fetched.ok()) entry.text = *std::move(fetched);
   if (open_api.ok()) entry.open_api = *std::move(open_api);
+  if (open_api_v2.ok()) entry.open_api_v2 = *std::move(open_api_v2);
   if (entry.text.empty()) {
     json::Arena arena;
     entry.text = json::ToString(EmptyEntry(arena, service->version));
   }
   entry.stale = !status.ok();
-  const bool is_same =
-      entry.text == before.text && entry.stale == before.stale && entry.open_api == before.open_api;
+  const bool is_same = entry.text == before.text && entry.stale == before.stale &&
+                       entry.open_api == before.open_api && entry.open_api_v2 == before.open_api_v2;
   if (!is_same) ++generation_;
   return status;
 }
@@ -328,6 +342,15 @@ Aggregation::OpenApiUrls Aggregation::OpenApiOf(const std::string& name) const {
   const base::MutexLock lock(mutex_);
   const auto found = discovered_.find(name);
   return found == discovered_.end() ? OpenApiUrls() : found->second.open_api;
+}
+
+std::vector<std::string> Aggregation::OpenApiV2Parts() const {
+  std::vector<std::string> parts;
+  const base::MutexLock lock(mutex_);
+  for (const auto& [name, entry] : discovered_) {
+    if (!entry.open_api_v2.empty()) parts.push_back(entry.open_api_v2);
+  }
+  return parts;
 }
 
 std::shared_ptr<const ApiService> Aggregation::WithOpenApi(std::string_view document) const {

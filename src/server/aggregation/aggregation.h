@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/service_resolver.h"
 #include "base/clock.h"
@@ -72,6 +73,8 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   // "/openapi/v3/apis/garden.io/v1?hash=…".
   using OpenApiUrls = std::map<std::string, std::string, std::less<>>;
   OpenApiUrls OpenApiOf(const std::string& name) const;
+  // What is merged of all of them into OpenAPI v2 (merged_open_api.h).
+  std::vector<std::string> OpenApiV2Parts() const;
   // The first one by name whose server has the document; null: none.
   std::shared_ptr<const ApiService> WithOpenApi(std::string_view document) const;
 
@@ -101,6 +104,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   struct Entry {
     std::string text;  // JSON
     OpenApiUrls open_api;
+    std::string open_api_v2;  // its part of it; "" if there is none
     bool stale = false;
   };
 
@@ -116,6 +120,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   base::Result<std::string> FetchAggregated(const ApiService& service);
   base::Result<std::string> FetchLegacy(const ApiService& service);
   base::Result<OpenApiUrls> FetchOpenApi(const ApiService& service);
+  base::Result<std::string> FetchOpenApiV2(const ApiService& service);
   base::Result<net::Response> Get(net::ClientRequest request);
 
   const Parts parts_;

@@ -18,6 +18,7 @@
 #include "metrics/metrics.h"
 #include "server/admission_traces.h"
 #include "server/aggregation/merged_discovery.h"
+#include "server/aggregation/merged_open_api.h"
 #include "server/discovery/component_statuses.h"
 #include "server/discovery/openapi_protobuf.h"
 #include "server/discovery/published_counts.h"
@@ -280,6 +281,13 @@ Reply Documents::ServeOpenApiPaths(Call& call) {
   return SharedReply(*document, "text/plain; charset=utf-8");
 }
 
+// With that of aggregated servers.
+base::Result<std::string> Documents::OpenApiV2With(Call& call) const {
+  std::string own = TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)));
+  const auto parts = env_.aggregation->OpenApiV2Parts();
+  return parts.empty() ? std::move(own) : MergedOpenApiV2(own, parts);
+}
+
 Reply Documents::ServeOpenApi(Call& call) {
   const std::string& path = call.info.path;
   if (path == "/openapi/v3") return ServeOpenApiPaths(call);
@@ -288,8 +296,7 @@ Reply Documents::ServeOpenApi(Call& call) {
   if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
     auto document = Cached(call, path + "#protobuf", [&]() -> base::Result<std::string> {
       json::Arena arena;
-      return EncodeOpenApiV2(
-          TRY(json::Parse(arena, TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call))))));
+      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(OpenApiV2With(call)))));
     });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, kOpenApiProtobufContentType);
@@ -298,8 +305,7 @@ Reply Documents::ServeOpenApi(Call& call) {
                     accept.find("json") != std::string_view::npos;
   if (!json) return Reply{.status = 406, .content_type = {}};
   if (path == "/openapi/v2") {
-    auto document =
-        Cached(call, path, [&] { return api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)); });
+    auto document = Cached(call, path, [&] { return OpenApiV2With(call); });
     if (!document.ok()) return ErrorReply(call, document.status());
     return SharedReply(*document, "application/json");
   }

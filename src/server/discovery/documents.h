@@ -43,6 +43,7 @@ class Documents {
   Reply ServeDiscovery(Call& call);
   Reply ServeOpenApi(Call& call);
   Reply ServeOpenApiPaths(Call& call);
+  base::Result<std::string> OpenApiV2With(Call& call) const;
   Reply ServeHealth(Call& call);
   base::Status StoreHealth(std::string_view kind) const;  // "readyz", "livez", "healthz"
   Reply ServeFlowControl(Call& call);
