@@ -14,7 +14,8 @@ namespace portcullis::base {
 namespace {
 
 TEST(HeapCache, HandsOutABlockOfTheSameClassAgain) {
-  for (const std::size_t size : {1, 24, 100, 1016, 1017, 4096, 8192, 16384, 20472}) {
+  constexpr std::size_t kSizes[] = {1, 24, 100, 1016, 1017, 4096, 8192, 16384, 20472};
+  for (const std::size_t size : kSizes) {
     void* const block = TakeFromHeap(size);
     std::memset(block, 1, size);
     GiveToHeap(block);

@@ -375,13 +375,13 @@ std::string Registry::Expose() const {
     ++counts[{description.stability, description.deprecated}];
     lines.try_emplace(row.name, Line{std::move(description), found->second.get(), row.type});
   }
-  const auto tell = [&](const char* name, std::uint64_t count) {
-    const auto found = entries_.find(name);
-    if (found == entries_.end()) return;
+  const auto tell = [](const auto& entries, const char* name, std::uint64_t count) {
+    const auto found = entries.find(name);
+    if (found == entries.end()) return;
     std::get<std::unique_ptr<Family<Counter>>>(found->second->content)->With({}).RaiseTo(count);
   };
-  tell("hidden_metrics_total", hidden);
-  tell("cardinality_enforcement_unexpected_categorizations_total", unexpected);
+  tell(entries_, "hidden_metrics_total", hidden);
+  tell(entries_, "cardinality_enforcement_unexpected_categorizations_total", unexpected);
   for (const auto& [name, line] : lines) {
     const std::size_t before = out.size();
     std::visit(SampleWriter(out, line.description, counts, limits_, line.type),

@@ -123,7 +123,7 @@ std::shared_ptr<const ApiService> OpenApiAt(const Call& call, std::string_view d
   constexpr std::string_view kApis = "apis/";
   if (document.starts_with(kApis)) {
     const auto group = base::Cut(document.substr(kApis.size()), "/");
-    const auto own = group ? aggregation.Find(group->first, group->second) : nullptr;
+    auto own = group ? aggregation.Find(group->first, group->second) : nullptr;
     if (own != nullptr && aggregation.OpenApiOf(own->name).contains(document)) return own;
   }
   const auto ours = api::catalog::OpenApiV3Paths(*call.catalog);

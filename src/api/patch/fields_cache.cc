@@ -24,7 +24,7 @@ class Shape {
 
   void Of(const schema::Schema& schema, const Value& empty, const Value& object, const Value& sent,
           const FieldSet* reset) {
-    const auto* const address = &schema;
+    const auto address = reinterpret_cast<std::uintptr_t>(&schema);
     Put('s', {reinterpret_cast<const char*>(&address), sizeof(address)});
     if (reset != nullptr) Fields(*reset);
     Since(empty, object, sent);

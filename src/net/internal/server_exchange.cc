@@ -58,22 +58,19 @@ void ServerExchange::OnLoop(F action, When when) {
   if (!done) origin_.connection->Doom();
 }
 
+std::optional<BodyRead> ServerExchange::AwaitBody(BodyRequest& request,
+                                                  std::function<void(BodyRead)>& fn) {
+  base::MutexLock lock(mutex_);
+  if (body_too_large_) return BodyRead::kTooLarge;
+  if (body_complete_) return BodyRead::kComplete;
+  if (closed_) return BodyRead::kClosed;
+  body_request_ = std::move(request);
+  on_body_ = std::move(fn);
+  return std::nullopt;
+}
+
 void ServerExchange::ReadBody(BodyRequest request, std::function<void(BodyRead)> fn) {
-  std::optional<BodyRead> known;
-  {
-    base::MutexLock lock(mutex_);
-    if (body_too_large_) {
-      known = BodyRead::kTooLarge;
-    } else if (body_complete_) {
-      known = BodyRead::kComplete;
-    } else if (closed_) {
-      known = BodyRead::kClosed;
-    } else {
-      body_request_ = std::move(request);
-      on_body_ = std::move(fn);
-    }
-  }
-  if (known) return fn(*known);
+  if (const auto known = AwaitBody(request, fn)) return fn(*known);
   OnLoop([](Session& session, ServerExchange& exchange) { session.ReadBody(exchange); },
          When::kAtOnce);
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -89,6 +90,8 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   template <typename F>
   void OnLoop(F action, When when = When::kSoon);
 
+  // What is known of the body already; if that is nothing, both are kept until it is.
+  std::optional<BodyRead> AwaitBody(BodyRequest& request, std::function<void(BodyRead)>& fn);
   std::function<void(BodyRead)> TakeBodyCallback() PC_REQUIRES(mutex_);
 
   const Origin origin_;
