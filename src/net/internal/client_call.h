@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/client.h"
@@ -43,6 +44,11 @@ struct PreparedRequest {
   bool wants_gzip = false;  // we ask for it and decode it
   bool upgrades = false;    // the connection is given away (net/tunnel.h)
 };
+
+// Whether the size of its body is told, also if it has none: as Go's net/http.
+inline bool TellsLength(std::string_view method, const RequestBody& body) {
+  return body.rest != nullptr || method == "POST" || method == "PUT" || method == "PATCH";
+}
 
 // What became of a call that was dropped on the way: an allocation failed, or the loop has stopped. Made
 // without memory; NameIfLost then makes it a failure.

@@ -124,8 +124,7 @@ void Http2Carrier::Carry(std::shared_ptr<ClientCall> call) {
 
 std::int32_t Http2Carrier::Start(const ClientCall& call, Exchange& exchange) {
   const std::string& method = call.request->method;
-  const bool may_have_body = method == "POST" || method == "PUT" || method == "PATCH";
-  const bool has_length = call.body.rest != nullptr || may_have_body;
+  const bool has_length = TellsLength(method, call.body);
   const std::string length = has_length ? std::to_string(call.body.size()) : std::string();
   fields_.clear();
   for (const Header& field : call.prepared->http2_head) {

@@ -34,13 +34,11 @@ std::string Beginning(const ClientCall& call) {
   const ClientRequest& request = *call.request;
   const RequestBody& body = call.body;
   const std::size_t rest = body.rest ? body.rest->size() : 0;
-  const std::string_view method = request.method;
-  const bool may_have_body = method == "POST" || method == "PUT" || method == "PATCH";
   std::string out;
   out.reserve(call.prepared->head.size() + 64 + body.front.size() +
               (rest <= kSmallBody ? rest : 0));
   out.append(call.prepared->head);
-  if (body.rest || may_have_body) {
+  if (TellsLength(request.method, body)) {
     out.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
   }
   if (call.prepared->wants_gzip) out.append("Accept-Encoding: gzip\r\n");
