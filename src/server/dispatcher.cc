@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "api/api_status.h"
-#include "api/catalog/openapi.h"
 #include "base/fiber.h"
 #include "base/strings.h"
 #include "engine/verbs.h"
@@ -15,6 +14,7 @@
 #include "server/admission_traces.h"
 #include "server/aggregation/pass_on.h"
 #include "server/allocation_failure.h"
+#include "server/discovery/documents.h"
 #include "server/filters/access.h"
 #include "server/filters/answer_headers.h"
 #include "server/filters/finish.h"
@@ -116,7 +116,7 @@ bool IsJudgedByPods(const api::UserInfo& user) {
 }
 
 // The aggregated API server that has a document of OpenAPI v3 which is not of here; null: none.
-std::shared_ptr<const ApiService> OpenApiAt(const Call& call, std::string_view document) {
+std::shared_ptr<const ApiService> OpenApiAt(Call& call, std::string_view document) {
   const Aggregation& aggregation = *call.env.aggregation;
   auto any = aggregation.WithOpenApi(document);
   if (any == nullptr) return nullptr;
@@ -126,15 +126,12 @@ std::shared_ptr<const ApiService> OpenApiAt(const Call& call, std::string_view d
     auto own = group ? aggregation.Find(group->first, group->second) : nullptr;
     if (own != nullptr && aggregation.OpenApiOf(own->name).contains(document)) return own;
   }
-  const auto ours = api::catalog::OpenApiV3Paths(*call.catalog);
-  const bool is_ours =
-      !ours.ok() || std::any_of(ours->begin(), ours->end(),
-                                [&](const auto& entry) { return entry.path == document; });
-  return is_ours ? nullptr : any;
+  const auto ours = call.env.documents->OpenApiV3Url(call, document);
+  return ours.ok() && ours->empty() ? any : nullptr;
 }
 
 // The aggregated API server that the path leads to; null: none.
-std::shared_ptr<const ApiService> AggregatedAt(const Call& call) {
+std::shared_ptr<const ApiService> AggregatedAt(Call& call) {
   const Aggregation* const aggregation = call.env.aggregation;
   if (aggregation == nullptr || !aggregation->any()) return nullptr;
   std::string_view path = call.info.path;

@@ -281,6 +281,16 @@ Reply Documents::ServeOpenApiPaths(Call& call) {
   return SharedReply(*document, "text/plain; charset=utf-8");
 }
 
+base::Result<std::string> Documents::OpenApiV3Url(Call& call, std::string_view document) {
+  // Hashes are of whole documents: they are made once.
+  const auto make = [&]() -> base::Result<std::string> {
+    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
+      if (entry.path == document) return entry.url;
+    return std::string();
+  };
+  return *TRY(Cached(call, base::StrCat("/openapi/v3/", document, "#url"), make));
+}
+
 // With that of aggregated servers.
 base::Result<std::string> Documents::OpenApiV2With(Call& call) const {
   std::string own = TRY(api::catalog::OpenApiV2(*call.catalog, SchemaOf(call)));
@@ -321,15 +331,11 @@ Reply Documents::ServeOpenApi(Call& call) {
   Reply reply = SharedReply(*document, "application/json");
   const std::string hash = std::string(call.info.query.Get("hash"));
   if (hash.empty()) return reply;
-  const auto url = Cached(call, path + "#url", [&]() -> base::Result<std::string> {
-    for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
-      if (entry.path == name) return entry.url;
-    return std::string();
-  });
+  const auto url = OpenApiV3Url(call, name);
   // A client keeps what it is told is immutable under the hash that it has asked for.
-  if (url.ok() && **url != base::StrCat(path, "?hash=", hash)) {
+  if (url.ok() && *url != base::StrCat(path, "?hash=", hash)) {
     Reply moved{.status = 301, .content_type = "application/json"};
-    moved.headers.Set("Location", **url);
+    moved.headers.Set("Location", *url);
     return moved;
   }
   reply.headers.Set("Cache-Control", "public, immutable");

@@ -24,6 +24,10 @@ class Documents {
 
   Reply Serve(Call& call);
 
+  // Where a document of OpenAPI v3 ("apis/apps/v1") is, "/openapi/v3/apis/apps/v1?hash=…"; "" if it is not one of
+  // this server's own.
+  base::Result<std::string> OpenApiV3Url(Call& call, std::string_view document);
+
   // By which other components are asked. REQUIRES: before the first request.
   void set_client(net::HttpsClient& client) { client_ = &client; }
   // ComponentStatuses: the one called `name`, or all if it is "". Waits.
