@@ -41,12 +41,9 @@ bool StaysHere(const net::Headers& all, std::string_view name, const std::string
 
 // A key of `extra` as part of a header's name.
 std::string EscapeKey(std::string_view key) {
-  constexpr std::string_view kLegal = "!#$&'*+-.^_`|~";
   std::string out;
   for (const char c : key) {
-    const bool legal = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       kLegal.find(c) != std::string_view::npos;
-    if (legal) {
+    if (c != '%' && net::IsTokenCharacter(c)) {
       out += c;
     } else {
       out += base::StrCat("%", base::ToUpper(base::HexEncode(std::string_view(&c, 1))));
