@@ -5,60 +5,34 @@
 #include <set>
 
 #include "base/strings.h"
+#include "flow_control/bootstrap.h"
 #include "json/edit.h"
-#include "json/reader.h"
 #include "registry/validation/go_diff.h"
 #include "registry/validation/semantic_equality.h"
 
 namespace portcullis::registry {
-namespace {
-
-struct Mandatory {
-  std::string_view kind;
-  std::string_view name;
-  std::string_view spec;
-  std::string_view free_field;  // of the spec; what it says does not matter
-  std::string_view text;
-};
-
-#define PORTCULLIS_ALL_REQUESTS                                                                 \
-  R"("resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,)" \
-  R"("namespaces":["*"]}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]})"
-
-constexpr std::string_view kFixed = "must equal the fixed value";
-constexpr Mandatory kMandatory[] = {
-    {"FlowSchema", "exempt",
-     R"({"priorityLevelConfiguration":{"name":"exempt"},"matchingPrecedence":1,"rules":[{"subjects":)"
-     R"([{"kind":"Group","group":{"name":"system:masters"}}],)" PORTCULLIS_ALL_REQUESTS,
-     "", kFixed},
-    {"FlowSchema", "catch-all",
-     R"({"priorityLevelConfiguration":{"name":"catch-all"},"matchingPrecedence":10000,)"
-     R"("distinguisherMethod":{"type":"ByUser"},"rules":[{"subjects":[{"kind":"Group","group":)"
-     R"({"name":"system:unauthenticated"}},{"kind":"Group","group":)"
-     R"({"name":"system:authenticated"}}],)" PORTCULLIS_ALL_REQUESTS,
-     "", kFixed},
-    {"PriorityLevelConfiguration", "exempt", R"({"type":"Exempt"})", "exempt",
-     "except the 'spec.exempt' field must equal the fixed value"},
-    {"PriorityLevelConfiguration", "catch-all",
-     R"({"type":"Limited","limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Reject"},)"
-     R"("lendablePercent":0}})",
-     "", kFixed},
-};
-#undef PORTCULLIS_ALL_REQUESTS
-
-}  // namespace
 
 void CheckMandatory(const Context& ctx, std::string_view kind, json::Value object,
                     FieldErrors& errors) {
   const std::string_view name = object["metadata"]["name"].AsString();
-  for (const Mandatory& one : kMandatory) {
-    if (one.kind != kind || one.name != name) continue;
+  for (const flow_control::BootstrapObject& one : flow_control::BootstrapObjects(ctx.arena)) {
+    if (!one.mandatory || one.object["kind"].AsString() != kind ||
+        one.object["metadata"]["name"].AsString() != name) {
+      continue;
+    }
+    // What it says of "exempt" is the operator's.
+    const bool exempt = one.object["spec"].Has("exempt");
+    const auto fixed_part = [&](json::Value spec) {
+      return exempt ? json::Without(ctx.arena, spec, "exempt") : spec;
+    };
     const json::Value spec = object["spec"];
-    const json::Value fixed = json::Parse(ctx.arena, one.spec).value();
-    if (SemanticallyEqual(json::Without(ctx.arena, spec, one.free_field), fixed)) return;
+    if (SemanticallyEqual(fixed_part(spec), fixed_part(one.object["spec"]))) return;
     const std::string type = base::StrCat("io.k8s.api.flowcontrol.v1.", kind, "Spec");
-    errors.push_back(api::Invalid(FieldPath("spec"), GoValue(ctx, type, spec, ctx.sent["spec"]),
-                                  base::StrCat("spec of '", name, "' ", one.text)));
+    errors.push_back(api::Invalid(
+        FieldPath("spec"), GoValue(ctx, type, spec, ctx.sent["spec"]),
+        base::StrCat("spec of '", name, "' ",
+                     exempt ? "except the 'spec.exempt' field must equal the fixed value"
+                            : "must equal the fixed value")));
   }
 }
 
