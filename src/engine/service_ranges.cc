@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/condition.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {
@@ -15,10 +16,7 @@ constexpr std::string_view kDefault = "kubernetes";
 // Without the condition it is ready: there may be no controller that sets it.
 bool IsReady(json::Value object) {
   if (object["metadata"].Has("deletionTimestamp")) return false;
-  for (const json::Value& condition : object["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Ready") return condition["status"].AsString() == "True";
-  }
-  return true;
+  return api::ConditionOf(object, "Ready").is_null() || api::HasTrueCondition(object, "Ready");
 }
 
 }  // namespace

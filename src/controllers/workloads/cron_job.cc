@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "controllers/workloads/workload.h"
 #include "golang/time.h"
@@ -28,7 +29,7 @@ constexpr int kMostMissed = 100000;  // looked at to find the latest
 // "Complete" or "Failed" of a Job that has ended, "" of others.
 std::string_view EndOf(Value job) {
   for (const std::string_view type : {"Complete", "Failed"}) {
-    if (workloads::ConditionOf(job, type)["status"].AsString() == "True") return type;
+    if (api::HasTrueCondition(job, type)) return type;
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/condition.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "controllers/workloads/pods.h"
@@ -532,7 +533,7 @@ class Deployments final : public workloads::WorkloadController {
     if (!rollout.paused()) ShowProgress(rollout, status);
     Value failure;
     for (const Value& set : rollout.all()) {
-      const Value condition = workloads::ConditionOf(set, "ReplicaFailure");
+      const Value condition = api::ConditionOf(set, "ReplicaFailure");
       if (!condition.is_null()) failure = condition;
     }
     rollout.conditions =

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "api/condition.h"
 #include "base/random.h"
 #include "base/strings.h"
 #include "controllers/workloads/pods.h"
@@ -353,7 +354,7 @@ class Jobs final : public workloads::WorkloadController {
   void RecordChanges(Value before, const State& state) {
     for (const Value& condition : state.conditions.elements()) {
       const std::string_view type = condition["type"].AsString();
-      const Value old = workloads::ConditionOf(before, type);
+      const Value old = api::ConditionOf(before, type);
       if (old["status"].AsString() == condition["status"].AsString()) continue;
       const bool is = condition["status"].AsString() == "True";
       if (type == "Complete" && is) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "controllers/workloads/pods.h"
 #include "controllers/workloads/workload.h"
@@ -64,7 +65,7 @@ class WorkloadNode final : public Controller {
     const store::ObjectPtr stored = context_.store.Get({"", "nodes", "", kNode});
     if (stored == nullptr) return MakeNode();
     const Value node = stored->document().root();
-    if (workloads::ConditionOf(node, "Ready")["status"].AsString() != "True") {
+    if (!api::HasTrueCondition(node, "Ready")) {
       return WriteNodeStatus(node);
     }
     // Every new node has this taint until it is ready.
@@ -164,7 +165,7 @@ class WorkloadNode final : public Controller {
 
   static bool GatesAreOpen(Value pod) {
     for (const Value& gate : pod["spec"]["readinessGates"].elements()) {
-      const Value condition = workloads::ConditionOf(pod, gate["conditionType"].AsString());
+      const Value condition = api::ConditionOf(pod, gate["conditionType"].AsString());
       if (condition["status"].AsString() != "True") return false;
     }
     return true;
@@ -208,7 +209,7 @@ class WorkloadNode final : public Controller {
                                           "ContainersReady", "PodScheduled"};
     json::ArrayBuilder conditions(arena());
     const auto add = [&](std::string_view type, bool status) {
-      const Value old = workloads::ConditionOf(pod, type);
+      const Value old = api::ConditionOf(pod, type);
       const Value made = status ? Condition(type, true) : Condition(type, false, reason, message);
       conditions.Add(old["status"] == made["status"] ? old : made);
     };

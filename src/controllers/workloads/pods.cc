@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "controllers/workloads/workload.h"
 
@@ -20,14 +21,14 @@ bool IsFinished(Value pod) {
 
 bool IsActive(Value pod) { return !IsFinished(pod) && !IsEnding(pod); }
 
-bool IsReady(Value pod) { return ConditionOf(pod, "Ready")["status"].AsString() == "True"; }
+bool IsReady(Value pod) { return api::HasTrueCondition(pod, "Ready"); }
 
 bool IsAvailable(Value pod, std::int64_t min_ready_seconds, std::int64_t now,
                  std::optional<base::Duration>& again) {
   if (!IsReady(pod)) return false;
   if (min_ready_seconds == 0) return true;
   const std::int64_t left =
-      SecondsOf(ConditionOf(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds - now;
+      SecondsOf(api::ConditionOf(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds - now;
   if (left <= 0) return true;
   again = Sooner(again, std::chrono::seconds(left));
   return false;
@@ -69,7 +70,7 @@ bool GoesBefore(Value a, Value b) {
     return std::make_tuple(!pod["spec"]["nodeName"].AsString().empty(),
                            phase == "Running" ? 2 : (phase == "Unknown" ? 1 : 0), IsReady(pod),
                            cost.value_or(0),
-                           -SecondsOf(ConditionOf(pod, "Ready")["lastTransitionTime"]),
+                           -SecondsOf(api::ConditionOf(pod, "Ready")["lastTransitionTime"]),
                            -SecondsOf(pod["metadata"]["creationTimestamp"]));
   };
   return rank(a) < rank(b);

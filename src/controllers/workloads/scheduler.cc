@@ -2,6 +2,7 @@
 
 #include "controllers/workloads/scheduler.h"
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "controllers/workloads/node_fit.h"
 #include "controllers/workloads/pods.h"
@@ -90,7 +91,7 @@ class Scheduler final : public Controller {
 
   // Says in the pod's condition PodScheduled that no node fits.
   std::optional<base::Duration> Refuse(json::Arena& arena, Value pod) {
-    if (workloads::ConditionOf(pod, "PodScheduled")["status"].AsString() == "False") {
+    if (api::ConditionOf(pod, "PodScheduled")["status"].AsString() == "False") {
       return std::nullopt;
     }
     const Value condition =

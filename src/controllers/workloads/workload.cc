@@ -47,13 +47,6 @@ std::string_view LabelOf(Value object, std::string_view name) {
   return object["metadata"]["labels"][name].AsString();
 }
 
-Value ConditionOf(Value object, std::string_view type) {
-  for (const Value& condition : object["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition;
-  }
-  return {};
-}
-
 std::int64_t SecondsOf(Value time) {
   const auto moment = golang::ParseTime(time.AsString());
   return moment.ok() ? moment->seconds : 0;

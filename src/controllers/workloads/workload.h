@@ -45,8 +45,6 @@ std::string_view NamespaceOf(json::Value object);
 std::string_view AnnotationOf(json::Value object, std::string_view name);
 std::string_view LabelOf(json::Value object, std::string_view name);
 
-// The element of status.conditions of that type; null if there is none.
-json::Value ConditionOf(json::Value object, std::string_view type);
 // Seconds since 1970 of a time of the API; 0 if it is absent.
 std::int64_t SecondsOf(json::Value time);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/condition.h"
 #include "api/domain.h"
 #include "api/field_error.h"
 #include "authn/aggregate.h"
@@ -97,13 +98,6 @@ Value WithCondition(json::Arena& arena, Value definition, const DefinitionCondit
   return json::SetPath(arena, definition, {"status", "conditions"}, out.Build());
 }
 
-bool HasCondition(Value definition, std::string_view type) {
-  for (const Value& condition : definition["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
-  }
-  return false;
-}
-
 Value WithVerdict(json::Arena& arena, Value definition, const NamesVerdict& verdict,
                   std::string_view now) {
   Value out = WithCondition(arena, definition,
@@ -111,7 +105,7 @@ Value WithVerdict(json::Arena& arena, Value definition, const NamesVerdict& verd
   const std::string_view bundle =
       definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].AsString();
   const bool bad_bundle = !bundle.empty() && !registry::IsCaBundle(bundle);
-  if (!HasCondition(definition, "Established")) {
+  if (!api::HasTrueCondition(definition, "Established")) {
     DefinitionCondition established{"Established", true, "InitialNamesAccepted",
                                     "the initial names have been accepted"};
     if (!verdict.all) {

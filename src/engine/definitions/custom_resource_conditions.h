@@ -29,7 +29,6 @@ inline constexpr DefinitionCondition kNeverEstablished{"Terminating", false, "Ne
 // if the status does.
 json::Value WithCondition(json::Arena& arena, json::Value definition,
                           const DefinitionCondition& condition, std::string_view now);
-bool HasCondition(json::Value definition, std::string_view type);  // and it is true
 
 // The definition with accepted names and the conditions that follow from them.
 json::Value WithVerdict(json::Arena& arena, json::Value definition, const NamesVerdict& verdict,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "engine/definitions/custom_resource_conditions.h"
+#include "api/condition.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ TEST(CustomResourceConditions, TellWhatIsNotStructuralInOldDefinitions) {
   const json::Value after =
       WithVerdict(arena, mended, {.accepted = {}, .reason = "NoConflicts"}, "t");
   EXPECT_TRUE(Condition(after, "NonStructuralSchema").is_null());
-  EXPECT_TRUE(HasCondition(after, "NamesAccepted"));
+  EXPECT_TRUE(api::HasTrueCondition(after, "NamesAccepted"));
 }
 
 }  // namespace

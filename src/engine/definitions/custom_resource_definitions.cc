@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "api/condition.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory_reserve.h"
@@ -122,7 +123,7 @@ void CustomResourceDefinitions::Apply(const store::ObjectPtr& object) {
   if (definition.object == nullptr) {
     definition.group = next["spec"]["group"].AsString();
     definition.names.accepted = ReadNames(next["status"]["acceptedNames"]);
-    definition.established = HasCondition(next, "Established");
+    definition.established = api::HasTrueCondition(next, "Established");
   } else {
     const Value before = Parsed(arena, definition.object);
     definition.stale = definition.stale || !(before["spec"] == next["spec"]) ||
@@ -225,7 +226,7 @@ bool CustomResourceDefinitions::Sync(const std::string& name) {
   const std::string now = base::FormatTime(world_.clock->Now());
   Value next = WithVerdict(arena, object, definition.names, now);
   const bool deleting = IsTerminating(object) && HasCleanupFinalizer(object);
-  if (deleting && HasCondition(next, "Established")) {
+  if (deleting && api::HasTrueCondition(next, "Established")) {
     next = WithCondition(arena, next, kDeletingInstances, now);
   }
   if (!(next == object)) return Write(next);
@@ -235,7 +236,7 @@ bool CustomResourceDefinitions::Sync(const std::string& name) {
 bool CustomResourceDefinitions::Finish(const std::string& name, const store::ObjectPtr& object) {
   json::Arena arena;
   const Value definition = Parsed(arena, object);
-  const bool established = HasCondition(definition, "Established");
+  const bool established = api::HasTrueCondition(definition, "Established");
   if (established) {
     // Followed before it is looked at, so that none goes unseen.
     auto& departures = departures_[name];

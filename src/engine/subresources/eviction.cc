@@ -4,6 +4,7 @@
 // (Kubernetes docs: API-initiated Eviction; pkg/registry/core/pod/storage, EvictionREST).
 
 #include "api/api_status.h"
+#include "api/condition.h"
 #include "api/field_error.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
@@ -70,13 +71,6 @@ bool IsBeyondBudgets(json::Value pod) {
          !pod["metadata"]["deletionTimestamp"].is_null();
 }
 
-json::Value FindCondition(json::Value conditions, std::string_view type) {
-  for (const json::Value& condition : conditions.elements()) {
-    if (condition["type"].AsString() == type) return condition;
-  }
-  return {};
-}
-
 base::Status Refused(std::string_view cause, int retry_after) {
   const base::Status status = api::TooManyRequestsStatus(
       "Cannot evict pod as it would violate the pod's disruption budget.", retry_after);
@@ -93,9 +87,10 @@ base::Status StillProcessed(std::string_view budget) {
 }
 
 // Why a budget allows none.
-std::string Exhausted(std::string_view name, json::Value status) {
+std::string Exhausted(std::string_view name, json::Value object) {
   const std::string budget = base::StrCat("The disruption budget ", name);
-  const json::Value condition = FindCondition(status["conditions"], kCondition);
+  const json::Value condition = api::ConditionOf(object, kCondition);
+  const json::Value status = object["status"];
   const std::string_view reason = condition["reason"].AsString();
   const std::string_view message = condition["message"].AsString();
   const bool told = condition["status"].AsString() == "False" && !message.empty();
@@ -130,7 +125,7 @@ base::Status CheckBudget(json::Value budget) {
                                 "DisruptedPods map too big - too many evictions not confirmed by "
                                 "PDB controller");
   }
-  if (status["disruptionsAllowed"].AsInt() == 0) return Refused(Exhausted(name, status), 0);
+  if (status["disruptionsAllowed"].AsInt() == 0) return Refused(Exhausted(name, budget), 0);
   return base::OkStatus();
 }
 
@@ -143,7 +138,7 @@ json::Value Charged(Operation& op, json::Value budget) {
   budget =
       json::SetPath(arena, budget, {"status", "disruptedPods", op.name}, json::String(arena, now));
   if (left > 0) return budget;
-  const json::Value before = FindCondition(budget["status"]["conditions"], kCondition);
+  const json::Value before = api::ConditionOf(budget, kCondition);
   json::ArrayBuilder conditions(arena);
   for (const json::Value& condition : budget["status"]["conditions"].elements()) {
     if (!(condition["type"].AsString() == kCondition)) conditions.Add(condition);
@@ -174,7 +169,7 @@ std::vector<store::ObjectPtr> BudgetsOf(Operation& op, json::Value pod) {
 
 // A pod that is not ready is of no use to the budget, as far as that says so.
 bool MayGoUnhealthy(json::Value pod, json::Value budget) {
-  if (FindCondition(pod["status"]["conditions"], "Ready")["status"].AsString() == "True") {
+  if (api::HasTrueCondition(pod, "Ready")) {
     return false;
   }
   if (budget["spec"]["unhealthyPodEvictionPolicy"].AsString() == "AlwaysAllow") return true;

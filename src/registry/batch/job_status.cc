@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "registry/batch/job_indexes.h"
 
@@ -15,10 +16,10 @@ namespace {
 // The conditions by which a job ends.
 struct Conditions {
   explicit Conditions(json::Value job)
-      : complete(HasTrueCondition(job, "Complete")),
-        failed(HasTrueCondition(job, "Failed")),
-        failing(HasTrueCondition(job, "FailureTarget")),
-        succeeding(HasTrueCondition(job, "SuccessCriteriaMet")) {}
+      : complete(api::HasTrueCondition(job, "Complete")),
+        failed(api::HasTrueCondition(job, "Failed")),
+        failing(api::HasTrueCondition(job, "FailureTarget")),
+        succeeding(api::HasTrueCondition(job, "SuccessCriteriaMet")) {}
 
   bool finished() const { return complete || failed; }
 
@@ -210,7 +211,7 @@ class Checker {
 
   void Transitions() {
     for (const std::string_view type : {"Failed", "Complete", "FailureTarget"}) {
-      RefuseConditions(HasTrueCondition(old_, type) && !HasTrueCondition(job_, type),
+      RefuseConditions(api::HasTrueCondition(old_, type) && !api::HasTrueCondition(job_, type),
                        base::StrCat("cannot disable the terminal ", type, "=True condition"));
     }
     const json::Value spec = job_["spec"];
@@ -227,18 +228,12 @@ class Checker {
         Changed("completionTime")) {
       Refuse("completionTime", end, "field is immutable");
     }
-    const bool resumes = HasTrueCondition(old_, "Suspended") && IsFalse(job_, "Suspended");
+    const bool resumes = api::HasTrueCondition(old_, "Suspended") &&
+                         api::ConditionOf(job_, "Suspended")["status"].AsString() == "False";
     if (!old_["status"]["startTime"].is_null() && Changed("startTime") &&
         !spec["suspend"].AsBool() && !resumes) {
       Refuse("startTime", status_["startTime"], "field is immutable for unsuspended job once set");
     }
-  }
-
-  static bool IsFalse(json::Value job, std::string_view type) {
-    for (const json::Value& condition : job["status"]["conditions"].elements()) {
-      if (condition["type"].AsString() == type) return condition["status"].AsString() == "False";
-    }
-    return false;
   }
 
   const json::Value job_;

@@ -2,6 +2,7 @@
 
 // Jobs (pkg/apis/batch/validation, pkg/registry/batch/job).
 
+#include "api/condition.h"
 #include "api/selector/label_selector.h"
 #include "base/strings.h"
 #include "json/edit.h"
@@ -136,7 +137,7 @@ void CheckTemplateChange(const Context& ctx, json::Value object, json::Value old
   json::Value before = old["spec"]["template"];
   const bool suspended = old["spec"]["suspend"].AsBool();
   const bool unstarted = suspended && old["status"]["startTime"].is_null();
-  const bool idle = (unstarted || (suspended && HasTrueCondition(old, "Suspended"))) &&
+  const bool idle = (unstarted || (suspended && api::HasTrueCondition(old, "Suspended"))) &&
                     old["status"]["active"].AsInt() == 0;
   const bool longer = ctx.release->GateEnabled("MutableSchedulingDirectivesForSuspendedJobs");
   if (longer ? idle : unstarted) before = WithScheduling(ctx.arena, before, now);

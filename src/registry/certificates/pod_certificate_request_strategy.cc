@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "api/condition.h"
 #include "api/domain.h"
 #include "api/named_value.h"
 #include "authz/signer_authorization.h"
@@ -168,7 +169,7 @@ void CheckOutcomes(json::Value conditions, FieldErrors& errors) {
 // The type of the condition that ends a request, or "".
 std::string_view OutcomeOf(json::Value object) {
   for (const std::string_view type : {"Denied", "Failed", "Issued"}) {
-    if (HasTrueCondition(object, type)) return type;
+    if (api::HasTrueCondition(object, type)) return type;
   }
   return {};
 }

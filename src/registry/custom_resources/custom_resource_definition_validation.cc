@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "api/condition.h"
 #include "api/domain.h"
 #include "base/strings.h"
 #include "registry/custom_resources/custom_resource_definition_validation.h"
@@ -539,7 +540,7 @@ void ValidateCustomResourceDefinitionUpdate(const Context& ctx, Value object, Va
   const FieldPath path("spec");
   const Value now = object["spec"];
   const Value before = old["spec"];
-  if (HasTrueCondition(old, "Established")) {
+  if (api::HasTrueCondition(old, "Established")) {
     CheckImmutable(now["scope"], before["scope"], path.Child("scope"), errors);
     CheckImmutable(now["names"]["kind"], before["names"]["kind"], path.Child("names", "kind"),
                    errors);

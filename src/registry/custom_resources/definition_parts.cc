@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/condition.h"
 #include "api/named_value.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -65,7 +66,7 @@ void CheckReviewVersions(Value versions, bool lenient, const FieldPath& path, Fi
 
 // A bundle is looked at once the definition is in force; one that was bad before may stay so.
 bool MayHaveBadBundle(Value old) {
-  if (!HasTrueCondition(old, "Established")) return true;
+  if (!api::HasTrueCondition(old, "Established")) return true;
   const std::string_view before =
       old["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].AsString();
   return !before.empty() && !IsCaBundle(before);

@@ -74,13 +74,6 @@ void CheckPortNumOrName(json::Value port, const FieldPath& path, FieldErrors& er
   }
 }
 
-bool HasTrueCondition(json::Value object, std::string_view type) {
-  for (const json::Value& condition : object["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition["status"].AsString() == "True";
-  }
-  return false;
-}
-
 bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path,
                     FieldErrors& errors) {
   if (value == old) return true;

@@ -44,8 +44,6 @@ void CheckPositive(json::Value value, const FieldPath& path, FieldErrors& errors
 void CheckPort(std::int64_t port, const FieldPath& path, FieldErrors& errors);
 // A port's number or name.
 void CheckPortNumOrName(json::Value port, const FieldPath& path, FieldErrors& errors);
-// Whether status.conditions has one of the type with the status "True".
-bool HasTrueCondition(json::Value object, std::string_view type);
 // `field is immutable` if they differ.
 bool CheckImmutable(json::Value value, json::Value old, const FieldPath& path, FieldErrors& errors);
 // A metav1.LabelSelector; nothing if absent.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/condition.h"
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -27,13 +28,7 @@ constexpr std::string_view kAccept =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-json::Value ConditionOf(json::Value service) {
-  return controllers::workloads::ConditionOf(service, "Available");
-}
-
-bool IsAvailable(json::Value service) {
-  return ConditionOf(service)["status"].AsString() == "True";
-}
+bool IsAvailable(json::Value service) { return api::HasTrueCondition(service, "Available"); }
 
 std::string PathOf(const ApiService& service) {
   return base::StrCat("/apis/", service.group, "/", service.version);
@@ -121,7 +116,9 @@ void Aggregation::CountUnavailable(const store::Event& event) const {
   const auto before = json::Parse(arena, event.previous->bytes());
   const auto after = json::Parse(arena, event.object->bytes());
   if (!before.ok() || !after.ok() || !IsAvailable(*before) || IsAvailable(*after)) return;
-  unavailable_.With({event.object->name(), ConditionOf(*after)["reason"].AsString()}).Increment();
+  unavailable_
+      .With({event.object->name(), api::ConditionOf(*after, "Available")["reason"].AsString()})
+      .Increment();
 }
 
 void Aggregation::Note(const store::Object& object, bool deleted, ApiServices& services) {

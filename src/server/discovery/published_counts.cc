@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "engine/read/listing.h"
 #include "json/reader.h"
@@ -82,17 +83,10 @@ void PublishUnavailable(const Environment& env) {
        env.store->List({"apiregistration.k8s.io", "apiservices"})) {
     const auto parsed = json::Parse(arena, service->bytes());
     if (!parsed.ok()) continue;
-    const json::Value conditions = (*parsed)["status"]["conditions"];
-    if (conditions.elements().empty()) continue;  // not judged yet
-    bool is_available = false;
-    for (const json::Value& condition : conditions.elements()) {
-      if (condition["type"].AsString() == "Available") {
-        is_available = condition["status"].AsString() == "True";
-      }
-    }
+    if ((*parsed)["status"]["conditions"].elements().empty()) continue;  // not judged yet
     const std::string_view name = (*parsed)["metadata"]["name"].AsString();
     gone.erase(std::string(name));
-    unavailable.With({name}).Set(is_available ? 0 : 1);
+    unavailable.With({name}).Set(api::HasTrueCondition(*parsed, "Available") ? 0 : 1);
   }
   for (const std::string& name : gone) unavailable.Remove({name});
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "json/writer.h"
 #include "server/table/cells.h"
@@ -347,16 +348,13 @@ void VolumeAttributesClass(CellWriter& writer, json::Value object) {
 }
 
 void FlowSchema(CellWriter& writer, json::Value object) {
-  std::string_view dangling = "?";
-  for (const json::Value& condition : object["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == "Dangling") dangling = condition["status"].AsString();
-  }
+  const json::Value dangling = api::ConditionOf(object, "Dangling");
   writer.Name(object)
       .Text(object["spec"]["priorityLevelConfiguration"]["name"].AsString())
       .Int(object["spec"]["matchingPrecedence"].AsInt())
       .TextOr(object["spec"]["distinguisherMethod"]["type"].AsString(), "<none>")
       .Age(object)
-      .Text(dangling);
+      .Text(dangling.is_null() ? "?" : dangling["status"].AsString());
 }
 
 void PriorityLevel(CellWriter& writer, json::Value object) {

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 
+#include "api/condition.h"
 #include "base/strings.h"
 #include "server/table/cells.h"
 
 namespace portcullis::server::table {
 namespace {
-
-json::Value Condition(json::Value object, std::string_view type) {
-  for (const json::Value& condition : object["status"]["conditions"].elements()) {
-    if (condition["type"].AsString() == type) return condition;
-  }
-  return {};
-}
 
 std::string Fraction(std::int64_t part, std::int64_t whole) {
   return base::StrCat(std::to_string(part), "/", std::to_string(whole));
@@ -100,7 +94,7 @@ void ReadContainers(json::Value pod, PodCells& cells) {
     }
   }
   if (cells.reason == "Completed" && running) {
-    cells.reason = Condition(pod, "Ready")["status"].AsString() == "True" ? "Running" : "NotReady";
+    cells.reason = api::HasTrueCondition(pod, "Ready") ? "Running" : "NotReady";
   }
 }
 
@@ -109,7 +103,7 @@ PodCells ReadPod(json::Value pod) {
   const std::string_view phase = status["phase"].AsString();
   PodCells cells;
   cells.reason = status["reason"].AsString().empty() ? phase : status["reason"].AsString();
-  if (Condition(pod, "PodScheduled")["reason"].AsString() == "SchedulingGated") {
+  if (api::ConditionOf(pod, "PodScheduled")["reason"].AsString() == "SchedulingGated") {
     cells.reason = "SchedulingGated";
   }
   cells.total = static_cast<std::int64_t>(pod["spec"]["containers"].size());
@@ -118,7 +112,7 @@ PodCells ReadPod(json::Value pod) {
   }
   PodCells sidecars;
   const bool initializing = ReadInitContainers(pod, cells, sidecars);
-  if (!initializing || Condition(pod, "Initialized")["status"].AsString() == "True") {
+  if (!initializing || api::HasTrueCondition(pod, "Initialized")) {
     cells.restarts = sidecars.restarts;
     cells.last_restart = sidecars.last_restart;
     ReadContainers(pod, cells);
@@ -138,7 +132,7 @@ std::string ReadinessGates(json::Value pod) {
   if (gates.empty()) return "<none>";
   std::int64_t passed = 0;
   for (const json::Value& gate : gates.elements()) {
-    const json::Value condition = Condition(pod, gate["conditionType"].AsString());
+    const json::Value condition = api::ConditionOf(pod, gate["conditionType"].AsString());
     if (condition["status"].AsString() == "True") ++passed;
   }
   return Fraction(passed, static_cast<std::int64_t>(gates.size()));
@@ -240,9 +234,7 @@ void Job(CellWriter& writer, json::Value object) {
     }
     duration = HumanDuration(since_start);
   }
-  const auto is = [&](std::string_view type) {
-    return Condition(object, type)["status"].AsString() == "True";
-  };
+  const auto is = [&](std::string_view type) { return api::HasTrueCondition(object, type); };
   std::string_view state = "Running";
   if (is("Complete")) {
     state = "Complete";
