@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,21 @@ class Documents {
   // The document of that name for the call's catalog, made when first asked for.
   base::Result<std::shared_ptr<const std::string>> Cached(Call& call, const std::string& name,
                                                           const Maker& make);
+  // The parts of a path between its slashes, but those that are empty.
+  static std::vector<std::string> Parts(std::string_view path);
+  static Reply PageNotFound();
+  static Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type);
+  // The names of the checks of "healthz", "livez" or "readyz", in order.
+  static std::vector<std::string_view> ChecksOf(std::string_view kind, const Options& options);
+  // api_documents.cc
   Reply ServeDiscovery(Call& call);
+  static std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>& parts,
+                                              bool found, const base::Status& negotiated);
+  // openapi_documents.cc
   Reply ServeOpenApi(Call& call);
   Reply ServeOpenApiPaths(Call& call);
   base::Result<std::string> OpenApiV2With(Call& call) const;
+  // health_checks.cc
   Reply ServeHealth(Call& call);
   base::Status StoreHealth(std::string_view kind) const;  // "readyz", "livez", "healthz"
   Reply ServeFlowControl(Call& call);
