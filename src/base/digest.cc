@@ -4,20 +4,23 @@
 
 #include <openssl/sha.h>
 
-#include <array>
+#include "base/strings.h"
 
 namespace portcullis::base {
+namespace {
 
-std::string Sha256Hex(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : digest) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
+template <std::size_t kSize>
+std::string HexOf(unsigned char* (*digest)(const unsigned char*, std::size_t, unsigned char*),
+                  std::string_view bytes) {
+  std::string out(kSize, '\0');
+  digest(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(out.data()));
+  return HexEncode(out);
 }
+
+}  // namespace
+
+std::string Sha256Hex(std::string_view bytes) { return HexOf<SHA256_DIGEST_LENGTH>(SHA256, bytes); }
+std::string Sha512Hex(std::string_view bytes) { return HexOf<SHA512_DIGEST_LENGTH>(SHA512, bytes); }
 
 }  // namespace portcullis::base

@@ -10,5 +10,7 @@ namespace portcullis::base {
 
 // SHA-256 as 64 lower-case hex digits.
 std::string Sha256Hex(std::string_view bytes);
+// SHA-512 as 128 lower-case hex digits.
+std::string Sha512Hex(std::string_view bytes);
 
 }  // namespace portcullis::base

@@ -28,4 +28,14 @@ std::optional<std::int64_t> ParseHttpTime(std::string_view text) {
   return std::nullopt;
 }
 
+std::string FormatHttpTime(std::int64_t seconds, std::string_view zone) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[64];
+  return base::StrCat(
+      std::string_view(text, std::strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S ", &parts)),
+      zone);
+}
+
 }  // namespace portcullis::golang

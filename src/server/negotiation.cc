@@ -14,6 +14,7 @@
 #include "engine/codec/cbor.h"
 #include "engine/codec/protobuf.h"
 #include "golang/strconv.h"
+#include "server/accept_header.h"
 
 namespace portcullis::server {
 namespace {
@@ -248,6 +249,12 @@ bool HasSoundParameters(std::string_view header) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string_view, std::string_view>> AcceptedTypes(std::string_view accept) {
+  std::vector<std::pair<std::string_view, std::string_view>> types;
+  for (const Clause& clause : ParseAccept(accept)) types.emplace_back(clause.type, clause.subtype);
+  return types;
+}
 
 std::string_view Accepted::ContentType() const {
   switch (type) {

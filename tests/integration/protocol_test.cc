@@ -400,6 +400,39 @@ TEST(Protocol, DiscoveryComesInBothForms) {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
 }
 
+TEST(Protocol, AggregatedDiscoveryIsNotSentAgain) {
+  constexpr std::string_view kForm = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  TestServer server;
+  const auto ask = [&](std::string_view path, std::string_view type, const std::string& tag) {
+    return server.Call(
+        "GET", path, {},
+        {{"Accept", std::string(type) + std::string(kForm)}, {"If-None-Match", tag}});
+  };
+  for (const std::string_view path : {"/api", "/apis"}) {
+    const Answer first = ask(path, "application/json", "");
+    const std::string tag(first.headers.Get("ETag"));
+    EXPECT_EQ(first.status, 200);
+    EXPECT_EQ(first.headers.Get("Vary"), "Accept");
+    EXPECT_EQ(first.headers.Get("Cache-Control"), "public");
+    EXPECT_EQ(tag.size(), 130U) << tag;
+    // Of all forms one, of each server that serves the same, too.
+    EXPECT_EQ(ask(path, "application/vnd.kubernetes.protobuf", "").headers.Get("ETag"), tag);
+    TestServer other;
+    EXPECT_EQ(other.Call("GET", path, {}, {{"Accept", "application/json" + std::string(kForm)}})
+                  .headers.Get("ETag"),
+              tag);
+    const Answer kept = ask(path, "application/json", tag);
+    EXPECT_EQ(kept.status, 304);
+    EXPECT_EQ(kept.body, "");
+    EXPECT_EQ(kept.headers.Get("ETag"), tag);
+    EXPECT_FALSE(kept.headers.Has("Content-Type"));
+    // Compared as a text.
+    for (const std::string& others : {"W/" + tag, std::string("*"), "\"a\", " + tag}) {
+      EXPECT_EQ(ask(path, "application/json", others).status, 200) << others;
+    }
+  }
+}
+
 TEST(Protocol, TheFirstAggregatedFormOfDiscoveryIsGone) {
   TestServer server;
   const std::string form =
@@ -437,6 +470,40 @@ TEST(Protocol, ADocumentOfOpenApiMayBeKeptUnderItsOwnHashAlone) {
   EXPECT_EQ(moved.headers.Get("Cache-Control"), "no-cache, private");
   EXPECT_EQ(server.Get(url).headers.Get("Cache-Control"), "public, immutable");
   EXPECT_EQ(server.Get("/openapi/v3/apis/apps/v1?hash=").status, 200);
+}
+
+TEST(Protocol, OpenApiIsNotSentAgainAndComesInParts) {
+  TestServer server;
+  const auto ask = [&](std::string_view path, net::Headers headers) {
+    return server.Call("GET", path, {}, std::move(headers));
+  };
+  for (const std::string_view path : {"/openapi/v2", "/openapi/v3/apis/apps/v1"}) {
+    const Answer first = server.Get(path);
+    const std::string tag(first.headers.Get("ETag"));
+    EXPECT_EQ(tag.size(), 130U) << tag;
+    EXPECT_EQ(first.headers.Get("Vary"), "Accept");
+    EXPECT_EQ(ask(path, {{"If-None-Match", "W/" + tag}}).status, 304);
+    EXPECT_EQ(
+        ask(path, {{"If-Modified-Since", std::string(first.headers.Get("Last-Modified"))}}).status,
+        304);
+    EXPECT_EQ(ask(path, {{"Range", "bytes=1-3"}}).body, first.body.substr(1, 3));
+    EXPECT_EQ(ask(path, {{"Accept", "application/*"}}).body, first.body);
+  }
+  EXPECT_TRUE(
+      server.Get("/openapi/v3")["paths"]["apis/apps/v1"]["serverRelativeURL"].AsString().ends_with(
+          base::StrCat("?hash=",
+                       base::Trim(server.Get("/openapi/v3/apis/apps/v1").headers.Get("ETag"))
+                           .substr(1, 128))));
+  EXPECT_FALSE(server.Get("/openapi/v3").headers.Has("ETag"));
+  const Answer protobuf = ask(
+      "/openapi/v2", {{"Accept", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}});
+  EXPECT_EQ(protobuf.headers.Get("ETag"), server.Get("/openapi/v2").headers.Get("ETag"));
+  // v2 alone is compressed.
+  const net::Headers gzip = {{"Accept-Encoding", "gzip"}};
+  EXPECT_EQ(ask("/openapi/v2", gzip).headers.Get("Content-Encoding"), "gzip");
+  EXPECT_FALSE(ask("/openapi/v3/apis/apps/v1", gzip).headers.Has("Content-Encoding"));
+  EXPECT_EQ(ask("/openapi/v2", {{"Accept", "text/plain"}}).status, 406);
+  EXPECT_EQ(ask("/openapi/v3/apis/apps/v1", {{"Accept", ","}}).body, "");
 }
 
 TEST(Protocol, HealthIsListedCheckByCheck) {

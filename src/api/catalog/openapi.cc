@@ -13,6 +13,7 @@
 #include "api/catalog/custom_openapi.h"
 #include "api/catalog/custom_paths.h"
 #include "api/catalog/schema_openapi.h"
+#include "base/digest.h"
 #include "base/strings.h"
 #include "json/edit.h"
 #include "json/reader.h"
@@ -333,7 +334,8 @@ base::Result<std::vector<OpenApiV3Path>> OpenApiV3Paths(const Catalog& catalog) 
   }
   std::vector<OpenApiV3Path> paths;
   for (const auto& [path, hash] : hashes) {
-    paths.push_back({path, base::StrCat("/openapi/v3/", path, "?hash=", base::ToUpper(hash))});
+    const std::string shown = base::ToUpper(base::Sha512Hex(hash));  // as long as kube-apiserver's
+    paths.push_back({path, base::StrCat("/openapi/v3/", path, "?hash=", shown)});
   }
   return paths;
 }

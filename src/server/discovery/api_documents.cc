@@ -6,7 +6,9 @@
 #include "api/api_status.h"
 #include "api/catalog/discovery.h"
 #include "base/strings.h"
+#include "json/writer.h"
 #include "metrics/apiserver_metrics.h"
+#include "server/aggregation/aggregation.h"
 #include "server/aggregation/merged_discovery.h"
 #include "server/discovery/documents.h"
 #include "server/negotiation.h"
@@ -55,6 +57,47 @@ std::optional<Reply> Documents::RefuseDiscovery(Call& call, const std::vector<st
   return std::nullopt;
 }
 
+json::Value Documents::AggregatedDocument(Call& call, json::Arena& arena, bool core,
+                                          std::string_view version) const {
+  const json::Value value = api::catalog::AggregatedDiscovery(arena, *call.catalog, core, version);
+  const bool merges = !core && env_.aggregation->any();
+  return merges ? WithAggregated(arena, value, *env_.store, *env_.aggregation) : value;
+}
+
+Reply Documents::ServeAggregatedDiscovery(Call& call, bool core) {
+  const std::string name = base::StrCat("aggregated ", core ? "api" : "apis", " ");
+  // Of what all forms have in common, as Go writes it.
+  auto tag = Cached(call, name, [&]() -> base::Result<std::string> {
+    env_.request_metrics->discovery_aggregations.Increment();
+    json::Arena arena;
+    const json::Value value = AggregatedDocument(call, arena, core, "v2");
+    return TagOf(
+        json::ToString(json::Without(arena, json::Without(arena, value, "kind"), "apiVersion")));
+  });
+  if (!tag.ok()) return ErrorReply(call, tag.status());
+  Reply reply;
+  reply.headers = {{"ETag", **tag}, {"Vary", "Accept"}, {"Cache-Control", "public"}};
+  reply.content_type.clear();
+  reply.status = 304;
+  if (call.headers().Get("If-None-Match") == **tag) return reply;
+  const std::string type = base::StrCat(call.accepted.ContentType(),
+                                        ";g=apidiscovery.k8s.io;v=", call.accepted.form_version,
+                                        ";as=APIGroupDiscoveryList");
+  auto document =
+      Cached(call, base::StrCat(name, call.accepted.pretty ? "p" : "", type),
+             [&]() -> base::Result<std::string> {
+               json::Arena arena;
+               return ValueReply(call, 200,
+                                 AggregatedDocument(call, arena, core, call.accepted.form_version))
+                   .body;
+             });
+  if (!document.ok()) return ErrorReply(call, document.status());
+  reply.status = 200;
+  reply.content_type = type;
+  reply.shared_body = *std::move(document);
+  return reply;
+}
+
 Reply Documents::ServeDiscovery(Call& call) {
   const auto parts = Parts(call.info.path);
   const std::string_view accept = call.headers().Get("Accept");
@@ -70,20 +113,19 @@ Reply Documents::ServeDiscovery(Call& call) {
   if (!aggregated) accepted = negotiate(accept, Offers::kObjectOnly);
   const base::Status negotiated = accepted.status();
   if (negotiated.ok()) call.accepted = *std::move(accepted);
-  const std::string version = aggregated ? call.accepted.form_version : "";
+  if (aggregated) {
+    if (auto refused = RefuseDiscovery(call, parts, true, negotiated)) return *std::move(refused);
+    return ServeAggregatedDiscovery(call, parts[0] == "api");
+  }
   const std::string name =
-      base::StrCat("discovery ", version, " ", base::Join(parts, "/"), " ",
-                   call.accepted.pretty ? "p" : "", call.accepted.ContentType());
+      base::StrCat("discovery ", base::Join(parts, "/"), " ", call.accepted.pretty ? "p" : "",
+                   call.accepted.ContentType());
   auto document = Cached(call, name, [&]() -> base::Result<std::string> {
     json::Arena arena;
     json::Value value;
     const bool core = parts[0] == "api";
     const bool merges = !core && env_.aggregation->any();
-    if (aggregated) {
-      env_.request_metrics->discovery_aggregations.Increment();
-      value = api::catalog::AggregatedDiscovery(arena, *call.catalog, core, version);
-      if (merges) value = WithAggregated(arena, value, *env_.store, *env_.aggregation);
-    } else if (merges && parts.size() == 1) {
+    if (merges && parts.size() == 1) {
       value = MergedGroupList(arena, *env_.store);
     } else if (parts.size() == 1) {
       value = core ? api::catalog::LegacyApiVersions(arena, *call.catalog, env_.server_address)
@@ -102,11 +144,6 @@ Reply Documents::ServeDiscovery(Call& call) {
   if (!document.ok()) return ErrorReply(call, document.status());
   if (auto refused = RefuseDiscovery(call, parts, !(*document)->empty(), negotiated)) {
     return *std::move(refused);
-  }
-  if (aggregated) {
-    return SharedReply(
-        *document, base::StrCat(call.accepted.ContentType(), ";g=apidiscovery.k8s.io;v=", version,
-                                ";as=APIGroupDiscoveryList"));
   }
   return SharedReply(*document, call.accepted.ContentType());
 }

@@ -9,6 +9,8 @@
 #include "api/api_status.h"
 #include "api/catalog/discovery.h"
 #include "authn/service_account.h"
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -48,9 +50,9 @@ Reply Documents::SharedReply(std::shared_ptr<const std::string> body, std::strin
   return reply;
 }
 
-base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
-                                                                   const std::string& name,
-                                                                   const Maker& make) {
+base::Result<std::shared_ptr<const Documents::Document>> Documents::Made(Call& call,
+                                                                         const std::string& name,
+                                                                         const Maker& make) {
   const std::uint64_t generation = env_.aggregation->generation();
   {
     base::MutexLock lock(mutex_);
@@ -62,14 +64,27 @@ base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
     const auto found = kept_.find(name);
     if (found != kept_.end()) return found->second;
   }
-  auto document = std::make_shared<const std::string>(TRY(make()));
+  const auto now = env_.clock->Now().time_since_epoch();
+  auto document = std::make_shared<const Document>(
+      Document{TRY(make()), std::chrono::duration_cast<std::chrono::seconds>(now).count()});
   base::MutexLock lock(mutex_);
   if (made_for_ == call.catalog && generation_ == generation) kept_[name] = document;
   return document;
 }
 
+base::Result<std::shared_ptr<const std::string>> Documents::Cached(Call& call,
+                                                                   const std::string& name,
+                                                                   const Maker& make) {
+  const auto document = TRY(Made(call, name, make));
+  return std::shared_ptr<const std::string>(document, &document->text);
+}
+
+std::string Documents::TagOf(std::string_view text) {
+  return base::StrCat("\"", base::ToUpper(base::Sha512Hex(text)), "\"");
+}
+
 void Documents::Forget() {
-  std::map<std::string, std::shared_ptr<const std::string>> kept;
+  std::map<std::string, std::shared_ptr<const Document>> kept;
   const base::MutexLock lock(mutex_);
   kept_.swap(kept);
 }

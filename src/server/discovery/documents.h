@@ -42,22 +42,36 @@ class Documents {
 
  private:
   using Maker = std::function<base::Result<std::string>()>;
+  struct Document {
+    std::string text;
+    std::int64_t made;  // seconds since 1970
+  };
   // The document of that name for the call's catalog, made when first asked for.
+  base::Result<std::shared_ptr<const Document>> Made(Call& call, const std::string& name,
+                                                     const Maker& make);
+  // The same without its time.
   base::Result<std::shared_ptr<const std::string>> Cached(Call& call, const std::string& name,
                                                           const Maker& make);
   // The parts of a path between its slashes, but those that are empty.
   static std::vector<std::string> Parts(std::string_view path);
   static Reply PageNotFound();
   static Reply SharedReply(std::shared_ptr<const std::string> body, std::string_view type);
+  // An entity tag that hashes `text`, in quotes.
+  static std::string TagOf(std::string_view text);
   // The names of the checks of "healthz", "livez" or "readyz", in order.
   static std::vector<std::string_view> ChecksOf(std::string_view kind, const Options& options);
   // api_documents.cc
   Reply ServeDiscovery(Call& call);
+  json::Value AggregatedDocument(Call& call, json::Arena& arena, bool core,
+                                 std::string_view version) const;
+  Reply ServeAggregatedDiscovery(Call& call, bool core);
   static std::optional<Reply> RefuseDiscovery(Call& call, const std::vector<std::string>& parts,
                                               bool found, const base::Status& negotiated);
   // openapi_documents.cc
   Reply ServeOpenApi(Call& call);
   Reply ServeOpenApiPaths(Call& call);
+  Reply ServeOpenApiV2(Call& call);
+  Reply ServeOpenApiV3(Call& call);
   base::Result<std::string> OpenApiV2With(Call& call) const;
   // health_checks.cc
   Reply ServeHealth(Call& call);
@@ -77,7 +91,7 @@ class Documents {
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
   std::uint64_t generation_ PC_GUARDED_BY(mutex_) = 0;  // of env_.aggregation, likewise
-  std::map<std::string, std::shared_ptr<const std::string>> kept_ PC_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const Document>> kept_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace portcullis::server

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <chrono>
+#include <ctime>
+#include <span>
+
 #include "api/catalog/openapi.h"
+#include "base/clock.h"
 #include "base/strings.h"
+#include "golang/http_time.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "server/accept_header.h"
 #include "server/aggregation/aggregation.h"
 #include "server/aggregation/merged_open_api.h"
 #include "server/discovery/documents.h"
 #include "server/discovery/openapi_protobuf.h"
+#include "server/discovery/served_content.h"
+#include "server/filters/streamed_answer.h"
 #include "server/reply.h"
 #include "store/store.h"
 
@@ -33,9 +42,52 @@ api::catalog::SchemaText SchemaOf(const Call& call) {
   };
 }
 
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::size_t kSmallestCompressed = 1400;  // bytes of a part
+
+struct Form {
+  std::string_view name;  // as clients ask for it
+  std::string_view type;  // as the answer is labelled
+};
+// Of v2; of v3 there is the first one. A client that takes anything gets that, too.
+constexpr Form kForms[] = {{kJsonType, kJsonType},
+                           {kOpenApiProtobuf, kOpenApiProtobufContentType},
+                           {kOpenApiProtobufContentType, kOpenApiProtobufContentType}};
+
+using Types = std::vector<std::pair<std::string_view, std::string_view>>;
+
+Types AcceptedBy(const Call& call) {
+  const std::string_view accept = call.headers().Get("Accept");
+  return AcceptedTypes(accept.empty() ? "*/*" : accept);
+}
+
+// How the answer is labelled; "": no form is accepted.
+std::string_view TypeFor(const Types& accepted, std::span<const Form> forms) {
+  constexpr std::string_view kPrefix = "application/";
+  for (const auto& [type, subtype] : accepted) {
+    if (type != "*" && type != "application") continue;
+    for (const Form& form : forms) {
+      if (subtype == "*" || subtype == form.name.substr(kPrefix.size())) return form.type;
+    }
+  }
+  return "";
+}
+
+std::int64_t SecondsOf(base::WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+std::string YearAfter(base::WallTime time) {
+  const std::time_t seconds = SecondsOf(time);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  ++parts.tm_year;
+  return golang::FormatHttpTime(timegm(&parts), "UTC");
+}
+
 }  // namespace
 
-// Written as Go writes a file without an extension: whatever a client accepts, and whichever its verb.
+// As a file without an extension, whose time is that of the request: whatever a client accepts.
 Reply Documents::ServeOpenApiPaths(Call& call) {
   auto document = Cached(call, call.info.path, [&]() -> base::Result<std::string> {
     std::map<std::string, std::string> urls;
@@ -61,17 +113,25 @@ Reply Documents::ServeOpenApiPaths(Call& call) {
     return text + "}}\n";
   });
   if (!document.ok()) return ErrorReply(call, document.status());
-  return SharedReply(*document, "text/plain; charset=utf-8");
+  return ServeContent(call.request(),
+                      {*document, "text/plain; charset=utf-8", "", SecondsOf(env_.clock->Now())},
+                      {});
 }
 
 base::Result<std::string> Documents::OpenApiV3Url(Call& call, std::string_view document) {
-  // Hashes are of whole documents: they are made once.
+  // Hashes are of whole documents: they are made once, of all. A line for each, which ends in its path.
   const auto make = [&]() -> base::Result<std::string> {
+    std::string lines;
     for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
-      if (entry.path == document) return entry.url;
-    return std::string();
+      lines += base::StrCat(entry.url, " ", entry.path, "\n");
+    return lines;
   };
-  return *TRY(Cached(call, base::StrCat("/openapi/v3/", document, "#url"), make));
+  const auto urls = TRY(Cached(call, "/openapi/v3#urls", make));
+  const auto end = urls->find(base::StrCat(" ", document, "\n"));
+  if (end == std::string::npos || document.find_first_of(" \n") != std::string_view::npos)
+    return std::string();
+  const auto begin = urls->rfind('\n', end) + 1;  // 0 of the first line
+  return urls->substr(begin, end - begin);
 }
 
 // With that of aggregated servers.
@@ -81,48 +141,85 @@ base::Result<std::string> Documents::OpenApiV2With(Call& call) const {
   return parts.empty() ? std::move(own) : MergedOpenApiV2(own, parts);
 }
 
-Reply Documents::ServeOpenApi(Call& call) {
+Reply Documents::ServeOpenApiV2(Call& call) {
+  Reply reply{.status = 406, .content_type = {}};
+  reply.headers = {{"Vary", "Accept"}, {"Vary", "Accept-Encoding"}};
   const std::string& path = call.info.path;
-  if (path == "/openapi/v3") return ServeOpenApiPaths(call);
-  const std::string_view accept = call.headers().Get("Accept");
-  // kubectl before 1.24 checks files against the document in this form and no other.
-  if (path == "/openapi/v2" && accept.find(kOpenApiProtobuf) != std::string_view::npos) {
-    auto document = Cached(call, path + "#protobuf", [&]() -> base::Result<std::string> {
-      json::Arena arena;
-      return EncodeOpenApiV2(TRY(json::Parse(arena, TRY(OpenApiV2With(call)))));
-    });
-    if (!document.ok()) return ErrorReply(call, document.status());
-    return SharedReply(*document, kOpenApiProtobufContentType);
+  const std::string_view type = TypeFor(AcceptedBy(call), kForms);
+  if (type.empty()) return reply;
+  const auto json = [&] { return OpenApiV2With(call); };
+  // kubectl before 1.24 checks files against the document in protobuf alone.
+  const auto protobuf = [&]() -> base::Result<std::string> {
+    json::Arena arena;
+    return EncodeOpenApiV2(TRY(json::Parse(arena, *TRY(Cached(call, path, json)))));
+  };
+  const bool is_json = type == kJsonType;
+  const auto make = [&] { return is_json ? json() : protobuf(); };
+  const auto document = Made(call, is_json ? path : path + "#protobuf", make);
+  if (!document.ok()) return ErrorReply(call, document.status());
+  // One for both forms: Vary tells them apart.
+  const auto tag = Cached(call, path + "#tag", [&]() -> base::Result<std::string> {
+    return TagOf(*TRY(Cached(call, path, json)));
+  });
+  if (!tag.ok()) return ErrorReply(call, tag.status());
+  const std::shared_ptr<const std::string> text(*document, &(*document)->text);
+  reply = ServeContent(call.request(), {text, std::string(type), **tag, (*document)->made},
+                       std::move(reply));
+  if (!reply.headers.Has("Accept-Ranges") || call.info.method == "HEAD" ||
+      !call.headers().HasToken("Accept-Encoding", "gzip"))
+    return reply;
+  if (reply.shared_body) {
+    auto compressed =
+        Cached(call, base::StrCat(path, "#gzip ", type),
+               [&]() -> base::Result<std::string> { return filters::Compress(*text); });
+    if (!compressed.ok()) return ErrorReply(call, compressed.status());
+    reply.shared_body = *std::move(compressed);
+  } else if (reply.body.size() >= kSmallestCompressed) {
+    reply.body = filters::Compress(reply.body);
+  } else {
+    return reply;
   }
-  const bool json = accept.empty() || accept.find("*/*") != std::string_view::npos ||
-                    accept.find("json") != std::string_view::npos;
-  if (!json) return Reply{.status = 406, .content_type = {}};
-  if (path == "/openapi/v2") {
-    auto document = Cached(call, path, [&] { return OpenApiV2With(call); });
-    if (!document.ok()) return ErrorReply(call, document.status());
-    return SharedReply(*document, "application/json");
-  }
-  const std::string name = path.substr(std::string_view("/openapi/v3/").size());
-  if (name.empty()) return Reply{.status = 404, .content_type = {}};
-  auto document = Cached(
-      call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
-  if (!document.ok()) {
-    if (document.status().reason() == base::Reason::kNotFound)
-      return Reply{.status = 404, .content_type = {}};
-    return ErrorReply(call, document.status());
-  }
-  Reply reply = SharedReply(*document, "application/json");
-  const std::string hash = std::string(call.info.query.Get("hash"));
-  if (hash.empty()) return reply;
-  const auto url = OpenApiV3Url(call, name);
-  // A client keeps what it is told is immutable under the hash that it has asked for.
-  if (url.ok() && *url != base::StrCat(path, "?hash=", hash)) {
-    Reply moved{.status = 301, .content_type = "application/json"};
-    moved.headers.Set("Location", *url);
-    return moved;
-  }
-  reply.headers.Set("Cache-Control", "public, immutable");
+  reply.headers.Set("Content-Encoding", "gzip");
   return reply;
+}
+
+Reply Documents::ServeOpenApiV3(Call& call) {
+  const std::string& path = call.info.path;
+  const std::string name = path.substr(std::string_view("/openapi/v3/").size());
+  const auto url = name.empty() ? std::string() : OpenApiV3Url(call, name);
+  if (!url.ok()) return ErrorReply(call, url.status());
+  if (url->empty()) return Reply{.status = 404, .content_type = {}};
+  const auto accepted = AcceptedBy(call);
+  if (accepted.empty()) return Reply{.content_type = {}};
+  Reply reply{.status = 406, .content_type = {}};
+  reply.headers.Set("Vary", "Accept");
+  if (TypeFor(accepted, std::span(kForms).first(1)).empty()) return reply;
+  const std::string hash = url->substr(url->find('=') + 1);
+  const std::string tag = base::StrCat("\"", hash, "\"");
+  const std::string_view asked = call.info.query.Get("hash");
+  if (!asked.empty() && asked != hash) {
+    reply.status = 301;
+    reply.content_type = kJsonType;
+    reply.headers.Set("ETag", tag);
+    reply.headers.Set("Location", *url);
+    return reply;
+  }
+  // A client keeps what it is told is immutable under the hash that it has asked for.
+  if (!asked.empty()) {
+    reply.headers.Set("Cache-Control", "public, immutable");
+    reply.headers.Set("Expires", YearAfter(env_.clock->Now()));
+  }
+  const auto document = Made(
+      call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
+  if (!document.ok()) return ErrorReply(call, document.status());
+  const std::shared_ptr<const std::string> text(*document, &(*document)->text);
+  return ServeContent(call.request(), {text, std::string(kJsonType), tag, (*document)->made},
+                      std::move(reply));
+}
+
+Reply Documents::ServeOpenApi(Call& call) {
+  if (call.info.path == "/openapi/v2") return ServeOpenApiV2(call);
+  return call.info.path == "/openapi/v3" ? ServeOpenApiPaths(call) : ServeOpenApiV3(call);
 }
 
 }  // namespace portcullis::server

@@ -212,7 +212,9 @@ void Send(Call& call, Reply& reply) {
   response.status = reply.status;
   response.headers = HeadersOf(call, reply);
   std::string compressed;
-  if (content.size() > kCompressFrom && call.headers().HasToken("Accept-Encoding", "gzip")) {
+  // What has ranges of bytes is sent as it is.
+  if (content.size() > kCompressFrom && !response.headers.Has("Accept-Ranges") &&
+      call.headers().HasToken("Accept-Encoding", "gzip")) {
     compressed = Compress(content);
   }
   if (!compressed.empty()) {
