@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/gotext.h"
+#include "base/log_level.h"
 
 namespace portcullis::base {
 namespace {
@@ -49,8 +50,10 @@ constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
 
 void ConfigureLog(LogFormat format, LogLevel lowest) {
   log_format.store(format, std::memory_order_relaxed);
-  Logger().set_level(SpdLevel(lowest));
+  SetLowestLogLevel(lowest);
 }
+
+void SetLowestLogLevel(LogLevel lowest) { Logger().set_level(SpdLevel(lowest)); }
 
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   spdlog::logger& logger = Logger();

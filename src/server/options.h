@@ -195,6 +195,7 @@ struct Options {
   // The log.
   std::string log_format = "text";
   int verbosity = 0;
+  bool profiling = true;  // /debug/flags is served
 
   // Which metrics are shown, and which values their labels may have.
   std::vector<std::string> disabled_metrics;

@@ -73,7 +73,7 @@ constexpr Group kGroups[] = {
     {"Metrics",
      {"allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics",
       "show-hidden-metrics-for-version"}},
-    {"Log", {"log-format", "logging-format", "v", "allow-core-dumps"}},
+    {"Log", {"log-format", "logging-format", "v", "profiling", "allow-core-dumps"}},
 };
 
 // What flags open to others; told in --help.

@@ -109,5 +109,46 @@ TEST(HealthChecks, AreCountedByTheirOutcome) {
   EXPECT_THAT(server.Get("/metrics/slis").body, Not(HasSubstr("name=\"ping\"")));
 }
 
+TEST(ComponentPages, TellWhenTheProcessStarted) {
+  TestServer server;
+  const std::string started(server.Get("/metrics").headers.Get("Process-Start-Time-Unix"));
+  EXPECT_GT(std::stoll(started), 1'700'000'000);
+  EXPECT_EQ(server.Get("/metrics/slis").headers.Get("Process-Start-Time-Unix"), started);
+  EXPECT_EQ(server.Call("POST", "/metrics/slis", "").body, "");
+}
+
+TEST(ComponentPages, ChangeTheVerbosityOfTheLog) {
+  TestServer server;
+  struct Case {
+    std::string_view method, body;
+    int status;
+    std::string_view said;
+  };
+  constexpr Case kCases[] = {
+      {"PUT", "03", 200, "successfully set klog.logging.verbosity to 03\n"},
+      {"PUT", "x", 400, "strconv.ParseUint: parsing \"x\": invalid syntax\n"},
+      {"PUT", "", 400, "strconv.ParseUint: parsing \"\": invalid syntax\n"},
+      {"PUT", "99999999999", 400,
+       "strconv.ParseUint: parsing \"99999999999\": value out of range\n"},
+      {"PUT", "2147483648", 400,
+       "failed set klog.logging.verbosity 2147483648: strconv.ParseInt: parsing \"2147483648\": "
+       "value out of range\n"},
+      {"GET", "", 406, "unsupported http method\n"},
+      {"POST", "1", 406, "unsupported http method\n"},
+      {"PUT", "0", 200, "successfully set klog.logging.verbosity to 0\n"},
+  };
+  for (const Case& one : kCases) {
+    const Answer answer = server.Call(one.method, "/debug/flags/v", one.body);
+    EXPECT_EQ(answer.status, one.status) << one.body;
+    EXPECT_EQ(answer.body, one.said);
+    EXPECT_EQ(answer.headers.Get("Content-Type"), "text/plain");
+  }
+  for (const std::string_view path : {"/debug/flags", "/debug/flags/", "/debug/flags/x"}) {
+    EXPECT_THAT(server.Get(path).body, HasSubstr("\n<tr>v<br>\n")) << path;
+  }
+  TestServer closed([](server::Options& options) { options.profiling = false; });
+  EXPECT_EQ(closed.Call("PUT", "/debug/flags/v", "0").status, 404);
+}
+
 }  // namespace
 }  // namespace portcullis

@@ -173,6 +173,11 @@ struct HealthMetrics::Series {
       {"name", "type", "status"});
 };
 
+std::string ProcessStartSeconds() {
+  static const double kStart = metrics::ProcessStart();
+  return std::to_string(static_cast<std::int64_t>(kStart));
+}
+
 HealthMetrics::HealthMetrics() : series_(std::make_shared<Series>()) {}
 HealthMetrics::~HealthMetrics() = default;
 
@@ -195,8 +200,10 @@ Reply HealthMetrics::Serve(Call& call) {
     reply.headers.Remove("X-Content-Type-Options");
     return reply;
   }
+  if (call.info.method != "GET" && call.info.method != "HEAD") return {.content_type = {}};
   Reply reply;
   reply.content_type = std::string(metrics::kContentType);
+  reply.headers.Set(kProcessStartHeader, ProcessStartSeconds());
   reply.body = series()->registry.Expose();
   return reply;
 }

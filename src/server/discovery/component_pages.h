@@ -23,6 +23,10 @@ namespace portcullis::server {
 Reply ServeStatusz(Call& call, std::span<const std::string> paths);
 Reply ServeFlagz(Call& call);
 
+// The header of metrics that says when the process started, in seconds since 1970.
+inline constexpr std::string_view kProcessStartHeader = "Process-Start-Time-Unix";
+std::string ProcessStartSeconds();
+
 // kubernetes_healthcheck and kubernetes_healthchecks_total. Thread-safe.
 class HealthMetrics {
  public:

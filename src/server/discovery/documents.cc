@@ -18,6 +18,7 @@
 #include "server/admission_traces.h"
 #include "server/aggregation/aggregation.h"
 #include "server/discovery/component_statuses.h"
+#include "server/discovery/debug_flags.h"
 #include "server/discovery/published_counts.h"
 #include "server/discovery/version.h"
 #include "server/negotiation.h"
@@ -242,8 +243,13 @@ Reply Documents::Serve(Call& call) {
       const base::MutexLock lock(publishing_);
       PublishCounts(env_, *call.catalog);
     }
+    reply.headers.Set(kProcessStartHeader, ProcessStartSeconds());
     reply.body = env_.metrics->Expose();
     return reply;
+  }
+  if (env_.options->profiling &&
+      (path == kDebugFlagsPath || path.starts_with(base::StrCat(kDebugFlagsPath, "/")))) {
+    return ServeDebugFlags(call);
   }
   if (path == "/metrics/slis") return health_.Serve(call);
   if (path == "/statusz" && env_.release->GateEnabled("ComponentStatusz")) {
