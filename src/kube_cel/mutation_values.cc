@@ -3,7 +3,9 @@
 #include "kube_cel/mutation_values.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -44,13 +46,53 @@ std::string GoBytes(std::string_view bytes, bool literal) {
   return text + (literal ? "}" : "]");
 }
 
+std::string Hex(std::uint64_t number) {
+  char digits[16];
+  return {digits, std::to_chars(std::begin(digits), std::end(digits), number, 16).ptr};
+}
+
+// A time as Go prints it with %#v.
+std::string GoDate(Value value) {
+  const std::time_t seconds = value.seconds();
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char month[16];
+  const std::string_view name(month, std::strftime(month, sizeof(month), "%B", &parts));
+  std::string text =
+      base::StrCat("time.Date(", std::to_string(parts.tm_year + 1900), ", time.", name);
+  for (const std::int64_t part :
+       {std::int64_t{parts.tm_mday}, std::int64_t{parts.tm_hour}, std::int64_t{parts.tm_min},
+        std::int64_t{parts.tm_sec}, std::int64_t{value.nanos()}}) {
+    text += ", " + std::to_string(part);
+  }
+  return text + ", time.UTC)";
+}
+
+// As Go prints a scalar with %#v; of others what %v prints.
+std::string GoLiteral(Value value) {
+  switch (value.kind()) {
+    case Kind::kString:
+      return base::GoQuote(value.text());
+    case Kind::kTimestamp:
+      return GoDate(value);
+    case Kind::kDuration:
+      return base::StrCat("types.Duration{Duration:", std::to_string(value.nanoseconds()), "}");
+    case Kind::kUint:
+      return base::StrCat("0x", Hex(value.uint_value()));
+    default:
+      return cel::PlainText(value);
+  }
+}
+
 // As Go prints a value with %v or, as a literal, with %#v.
 std::string GoText(json::Arena& arena, Value value, bool literal) {
-  if (value.is_string()) return literal ? base::GoQuote(value.text()) : std::string(value.text());
   if (value.kind() == Kind::kBytes) {
     return base::StrCat(literal ? "types.Bytes" : "", GoBytes(value.text(), literal));
   }
-  if (!value.is_list() && !value.is_map()) return cel::PlainText(value);
+  if (!value.is_list() && !value.is_map()) {
+    if (literal) return GoLiteral(value);
+    return value.is_string() ? std::string(value.text()) : cel::PlainText(value);
+  }
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < value.size(); ++i) {
     if (value.is_list()) {

@@ -167,6 +167,8 @@ class Recorder:
                 self.made.add(f"{path}/{answer['metadata']['name']}")
                 if thing["kind"] == "CustomResourceDefinition":
                     self.wait_for(thing)
+            if any(thing["apiVersion"].startswith("admissionregistration.k8s.io/") for thing in scenario.get("given", [])):
+                time.sleep(2)  # policies come into force a little later
             for step in scenario["steps"]:
                 steps.append({**{name: value for name, value in step.items() if name != "expect"},
                               "expect": self.expectation(step)})

@@ -8,6 +8,15 @@
 #include "json/writer.h"
 
 namespace portcullis::api::patch {
+namespace {
+
+// How a value that is no JSON is printed; null of others.
+json::Value ForeignText(json::Value value, std::string_view form) {
+  const json::Value foreign = value[kForeignField];
+  return foreign.is_object() ? foreign[form] : json::Value();
+}
+
+}  // namespace
 
 std::string GoLiteralText(json::Value value) {
   std::string out;
@@ -22,6 +31,8 @@ std::string GoLiteralText(json::Value value) {
       }
       return "[]interface {}{" + out + "}";
     case json::Type::kObject:
+      if (const auto foreign = ForeignText(value, "literal"); foreign.is_string())
+        return std::string(foreign.AsString());
       for (const json::Member* member : json::MembersByName(value)) {
         out.append(out.empty() ? "" : ", ").append(base::GoQuote(member->name())).append(":");
         out += GoLiteralText(member->value);
@@ -50,6 +61,8 @@ std::string GoValueText(json::Value value) {
       return out + "]";
     }
     case json::Type::kObject: {
+      if (const auto foreign = ForeignText(value, "text"); foreign.is_string())
+        return std::string(foreign.AsString());
       std::string out = "map[";
       for (const json::Member* member : json::MembersByName(value)) {
         if (out.size() > 4) out.push_back(' ');

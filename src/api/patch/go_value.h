@@ -4,10 +4,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "json/value.h"
 
 namespace portcullis::api::patch {
+
+// The one field of a value of a Go program that is no JSON: its Go type and how it is printed
+// (ForeignValue(), typed.h). No name that Kubernetes or a client gives a field.
+inline constexpr std::string_view kForeignField = "\x01foreign";
 
 // %v: map[a:1 b:[x y]], <nil>, 1.5.
 std::string GoValueText(json::Value value);

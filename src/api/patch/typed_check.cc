@@ -20,9 +20,6 @@ using schema::Kind;
 using schema::ListType;
 using schema::Schema;
 
-// No name that Kubernetes or a client gives a field.
-constexpr std::string_view kForeign = "\x01foreign";
-
 class Checker {
  public:
   explicit Checker(bool native, bool stored = false) : native_(native), stored_(stored) {}
@@ -34,7 +31,9 @@ class Checker {
   void CheckMap(const Schema& schema, Value value, const std::string& path);
   void CheckScalar(const Schema& schema, Value value, const std::string& path);
   void CheckForeign(const Schema& schema, Value value, const std::string& path);
-  bool IsForeign(Value value) const { return native_ && value.is_object() && value.Has(kForeign); }
+  bool IsForeign(Value value) const {
+    return native_ && value.is_object() && value.Has(kForeignField);
+  }
   bool CanBeElement(const Schema& schema, Value element, std::size_t index,
                     const std::string& path);
   void Add(const std::string& path, std::string_view text) {
@@ -109,7 +108,7 @@ void Checker::CheckScalar(const Schema& schema, Value value, const std::string& 
 }
 
 void Checker::CheckForeign(const Schema& schema, Value value, const std::string& path) {
-  const Value foreign = value[kForeign];
+  const Value foreign = value[kForeignField];
   const std::string text = base::StrCat("&{", foreign["text"].AsString(), "}");
   switch (SchemaKindOf(schema)) {
     case Kind::kArray:
@@ -308,9 +307,9 @@ Value ForeignValue(json::Arena& arena, std::string_view go_type, std::string_vie
                    std::string_view literal) {
   const auto copy = [&](std::string_view part) { return json::String(arena, part); };
   return json::MakeObject(arena,
-                          {{kForeign, json::MakeObject(arena, {{"type", copy(go_type)},
-                                                               {"text", copy(text)},
-                                                               {"literal", copy(literal)}})}});
+                          {{kForeignField, json::MakeObject(arena, {{"type", copy(go_type)},
+                                                                    {"text", copy(text)},
+                                                                    {"literal", copy(literal)}})}});
 }
 
 }  // namespace portcullis::api::patch
