@@ -199,10 +199,12 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     }
     // Of old, a page of a state means exactly that state.
     const std::string& match = options.resource_version_match;
-    const bool exact = match == "Exact" ||
-                       (match.empty() && limit > 0 && *asked > 0 && !IsOfOneName(op, selection));
+    const bool is_of_one = IsOfOneName(op, selection);
+    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0 && !is_of_one);
     const std::int64_t current = op.world.store->revision();
-    if (*asked > current) return TooLargeVersion(*asked, current, exact ? 0 : 1);
+    // The store knows no time to try again after; the watch cache, which has pages of all names, does.
+    const bool by_store = !cached || (is_of_one && (exact || (match.empty() && limit > 0)));
+    if (*asked > current) return TooLargeVersion(*asked, current, by_store ? 0 : 1);
     if (exact) request.revision = *asked;
   }
   Listing listing;

@@ -91,7 +91,8 @@ VerbResult Watch(Call& call) {
   // A watch that has begun tells what is wrong as an event.
   base::Status failure;
   if (initial && after > call.env.store->revision()) {
-    failure = engine::TooLargeVersion(after, call.env.store->revision());
+    failure = engine::TooLargeVersion(after, call.env.store->revision(),
+                                      engine::IsCached(*call.resource) ? 1 : 2);
   } else if (initial) {
     store::ListRequest request;
     request.collection = {call.resource->storage_kind.group, call.resource->resource.resource};
