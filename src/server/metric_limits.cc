@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "json/writer.h"
 #include "json/yaml.h"
+#include "json/yaml_node.h"
 #include "release/release.h"
 
 namespace portcullis::server {
@@ -60,23 +61,62 @@ std::string ProblemOf(std::string_view field, const Labels& labels) {
   return "";
 }
 
+// What go-yaml says of a document that is no map of texts, line by line. `root`: what is read of it.
+std::string MistakesOf(const std::string& text, json::Value root) {
+  using json::internal::YamlKind;
+  using json::internal::YamlNode;
+  std::string mistakes;
+  const auto add = [&](const YamlNode& node, std::string_view what, std::string_view type) {
+    mistakes += base::StrCat("\n  line ", std::to_string(node.line), ": cannot unmarshal !!", what,
+                             " into ", type);
+  };
+  const auto tree = json::internal::ReadYamlTree(text);
+  if (!tree.ok() || tree->root == nullptr) return mistakes;
+  const YamlNode& document = *tree->root;
+  if (document.kind == YamlKind::kScalar && !root.is_null()) {
+    constexpr std::size_t kShown = 10;
+    const std::string& value = document.value;
+    const std::string_view tag = root.is_string() ? "str"
+                                 : root.is_int()  ? "int"
+                                 : root.is_bool() ? "bool"
+                                                  : "float";
+    add(document,
+        base::StrCat(tag, " `", value.size() > kShown ? value.substr(0, kShown - 3) + "..." : value,
+                     "`"),
+        "map[string]string");
+  } else if (document.kind == YamlKind::kSequence) {
+    add(document, "seq", "map[string]string");
+  }
+  // Keys and values in turn; the value of a key that is wrong is not looked at.
+  for (std::size_t i = 0; document.kind == YamlKind::kMapping && i < document.children.size();
+       ++i) {
+    const YamlNode* node = document.children[i];
+    if (node->kind == YamlKind::kAlias) node = node->target;
+    if (node == nullptr || node->kind == YamlKind::kScalar) continue;
+    add(*node, node->kind == YamlKind::kSequence ? "seq" : "map", "string");
+    i |= 1;
+  }
+  return mistakes;
+}
+
 base::Result<Labels> ReadManifest(const std::string& path) {
   auto text = base::ReadFile(std::filesystem::path(path).lexically_normal().string());
   if (!text.ok()) return text.status().Annotate("failed to read allow list manifest");
   json::Arena arena;
+  constexpr std::string_view kFailed = "failed to parse allow list manifest";
   const auto parsed = json::ParseYaml(arena, *text);
-  if (!parsed.ok()) return parsed.status().Annotate("failed to parse allow list manifest");
+  if (const std::string mistakes = MistakesOf(*text, parsed.ok() ? *parsed : json::Value());
+      !mistakes.empty()) {
+    return base::BadRequest(base::StrCat(kFailed, ": yaml: unmarshal errors:", mistakes));
+  }
+  if (!parsed.ok()) return parsed.status().Annotate(kFailed);
   Labels labels;
-  bool is_map = parsed->is_null() || parsed->is_object();
   for (const json::Member& member : parsed->members()) {
     const json::Value& value = member.value;
-    is_map = is_map && !value.is_object() && !value.is_array();
     labels[std::string(member.name())] =
         value.is_string() ? std::string(value.AsString()) : json::ToString(value);
   }
-  if (is_map) return labels;
-  return base::BadRequest(
-      "failed to parse allow list manifest: yaml: unmarshal errors: it must be a map of texts");
+  return labels;
 }
 
 }  // namespace

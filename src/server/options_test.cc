@@ -133,6 +133,21 @@ TEST(Options, ChecksTheFlagsOfMetrics) {
                    "\": invalid allow list mapping in manifest: [metrics.allowListMappingManifest: "
                    "Invalid value: {\"ab\":\"x\"}: " +
                    form + "]"}));
+  constexpr std::pair<std::string_view, std::string_view> kMistakes[] = {
+      {"a: x\nb: &y\n- 1\nc: *y\nd: 2.5\n? {e: f}\n: [g]\n",
+       "\n  line 2: cannot unmarshal !!seq into string\n  line 2: cannot unmarshal !!seq into "
+       "string"
+       "\n  line 6: cannot unmarshal !!map into string"},
+      {"- a\n", "\n  line 1: cannot unmarshal !!seq into map[string]string"},
+      {"abcdefghijk\n", "\n  line 1: cannot unmarshal !!str `abcdefg...` into map[string]string"},
+  };
+  for (const auto& [text, mistakes] : kMistakes) {
+    std::ofstream(file) << text;
+    EXPECT_EQ(Problems({"--allow-metric-labels-manifest=" + file}),
+              (Texts{base::StrCat(
+                  "metrics.allowListMappingManifest: Invalid value: \"", file,
+                  "\": failed to parse allow list manifest: yaml: unmarshal errors:", mistakes)}));
+  }
   EXPECT_EQ(Parse({"--allow-metric-labels=x"}).status().message(),
             "invalid argument \"x\" for \"--allow-metric-labels\" flag: x must be formatted as "
             "key=value");
