@@ -19,6 +19,9 @@
 #include "base/strings.h"
 #include "controllers/identity_lease.h"
 #include "engine/engine.h"
+#include "json/sorted.h"
+#include "json/writer.h"
+#include "json/yaml.h"
 #include "release/release.h"
 #include "server/authentication/provider.h"
 #include "server/authorization/configuration.h"
@@ -57,6 +60,13 @@ std::set<std::string> OwnTypes(const std::vector<Member>& members) {
   return types;
 }
 
+// What the text says, however it is written.
+std::string MeaningOf(const std::string& text) {
+  json::Arena arena;
+  const auto value = json::ParseYaml(arena, text);
+  return value.ok() ? json::ToString(json::Sorted(arena, *value)) : "";
+}
+
 class Chain final : public Authorization, public authz::Authorizer {
  public:
   Chain(std::string file, const Parts& parts)
@@ -77,6 +87,7 @@ class Chain final : public Authorization, public authz::Authorizer {
     } else {
       text_ = TRY(base::ReadFile(file_));
       members = TRY(ParseConfiguration(text_));
+      meaning_ = MeaningOf(text_);
     }
     types_ = OwnTypes(members);
     const auto release =
@@ -152,6 +163,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   base::Status Look() {
     std::string text = TRY(base::ReadFile(file_));
     if (text == text_) return base::OkStatus();
+    base::LogInfo("found new authorization config data");
     text_ = std::move(text);
     const std::vector<Member> members = TRY(ParseConfiguration(text_));
     std::vector<std::string> missing;
@@ -161,6 +173,9 @@ class Chain final : public Authorization, public authz::Authorizer {
     if (!missing.empty()) {
       return base::ConfigError(base::StrCat("missing required types: ", base::GoList(missing)));
     }
+    std::string meaning = MeaningOf(text_);
+    if (meaning == meaning_) return base::OkStatus();  // no reload, in metrics neither
+    meaning_ = std::move(meaning);
     for (const std::string& type : types) {
       const bool late = type == "Node" || type == "RBAC" || type == "ABAC";
       if (!late || types_.contains(type)) continue;
@@ -179,6 +194,7 @@ class Chain final : public Authorization, public authz::Authorizer {
   const Parts parts_;
   const WebhookMetrics webhook_metrics_;
   std::string text_;             // of the file; after the start the thread's
+  std::string meaning_;          // what has been loaded last, likewise
   std::set<std::string> types_;  // those of the start
   bool initializers_ = false;    // objects may have some left
   std::shared_ptr<authz::rbac::RuleBook> rbac_;
