@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -31,9 +32,25 @@ struct alignas(std::max_align_t) Head {
 // suits blocks which come and go (base/heap_cache.h).
 constexpr std::align_val_t kExact{alignof(std::max_align_t)};
 
+// glibc grows the heap of a thread by the pages that are asked for, and asks the kernel (mprotect) each time.
+// What stays makes it grow for good: in larger steps, of which nothing is touched.
+void GrowHeap(std::size_t size) {
+  constexpr std::size_t kStep = std::size_t{256} << 10;
+  thread_local std::size_t room = 0;
+  if (room < size) {
+    void* volatile step = std::malloc(kStep);  // volatile: compilers drop what is freed at once
+    std::free(step);
+    room = kStep;
+  }
+  room -= size;
+}
+
 // A process has a limited number of mappings: beyond it large pieces come from the heap, too.
 void* NewPiece(std::size_t size) {
-  if (size < kOwnPages) return ::operator new(size, kExact);
+  if (size < kOwnPages) {
+    GrowHeap(size);
+    return ::operator new(size, kExact);
+  }
   size += sizeof(Head);
   void* piece = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const bool has_own_pages = piece != MAP_FAILED;
@@ -161,15 +178,16 @@ json::Document DocumentOf(ObjectPtr object) {
 std::string_view Object::uid() const {
   // Kubernetes' order of fields puts it before the resourceVersion, whose place is known.
   constexpr std::string_view kAfter = R"(","resourceVersion":")";
-  constexpr std::string_view kBefore = R"("uid":")";
-  constexpr std::size_t kLongest = 64;
+  constexpr std::string_view kBefore = R"("uid":)";
   std::string_view head = bytes().substr(0, revision_at_);
   if (head.ends_with(kAfter)) {
     head.remove_suffix(kAfter.size());
-    const std::size_t from = head.size() < kLongest ? 0 : head.size() - kLongest;
-    const std::size_t at = head.find(kBefore, from);
-    const std::string_view value = at == head.npos ? "\"" : head.substr(at + kBefore.size());
-    if (value.find_first_of("\"\\") == value.npos) return value;
+    // No text holds the quote in front of a value without a backslash before it.
+    if (const void* const quote = memrchr(head.data(), '"', head.size())) {
+      const auto at = static_cast<std::size_t>(static_cast<const char*>(quote) - head.data());
+      const std::string_view value = head.substr(at + 1);
+      if (head.substr(0, at).ends_with(kBefore) && value.find('\\') == value.npos) return value;
+    }
   }
   // Custom resources are sorted by name: it comes next.
   constexpr std::string_view kNext = R"(","uid":")";
