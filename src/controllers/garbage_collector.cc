@@ -53,13 +53,14 @@ bool Mentions(std::string_view text, std::string_view word) {
 // names may also stand elsewhere in the text; then it is parsed for nothing.)
 bool MayMatter(const store::Object& object) {
   std::string_view text = object.bytes();
-  // In stored objects of built-in kinds all that matters stands before the managed fields.
-  constexpr std::string_view kManaged = "\"managedFields\":[";
-  const void* const end = text.starts_with(R"({"kind":)")
-                              ? memmem(text.data(), text.size(), kManaged.data(), kManaged.size())
-                              : nullptr;
-  if (end != nullptr) {
-    text = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - text.data()));
+  // In stored objects of built-in kinds all that matters stands between the version and the managed fields.
+  if (text.starts_with(R"({"kind":)")) {
+    constexpr std::string_view kManaged = "\"managedFields\":[";
+    text.remove_prefix(object.revision_at());
+    const void* const end = memmem(text.data(), text.size(), kManaged.data(), kManaged.size());
+    if (end != nullptr) {
+      text = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - text.data()));
+    }
   }
   return Mentions(text, "\"ownerReferences\"") || Mentions(text, "\"deletionTimestamp\"");
 }
@@ -70,10 +71,10 @@ class GarbageCollector final : public Controller {
 
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
-    const std::string uid(object.uid());
-    if (uid.empty()) return;
     const bool matters =
         MayMatter(object) || (event.previous != nullptr && MayMatter(*event.previous));
+    const std::string uid(object.uid());
+    if (uid.empty()) return;
     base::MutexLock lock(mutex_);
     if (!matters && !dependents_.contains(uid)) return;
     // Not the object's own document, which would stay in memory as long as the object.
