@@ -232,6 +232,8 @@ std::shared_ptr<const Catalog> Catalog::WithCustomResources(
 }
 
 void Catalog::Index() {
+  // Each request looks for its kind several times; where two share a bucket, both are hashed.
+  by_kind_.max_load_factor(0.25F);
   std::map<std::string_view, std::map<std::string_view, std::vector<const ResourceInfo*>>> grouped;
   const auto add = [&](const ResourceInfo& info) {
     const GroupVersionResource& name = info.resource;

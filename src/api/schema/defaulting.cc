@@ -303,6 +303,7 @@ base::Result<std::shared_ptr<const Defaulter>> Defaulter::Parse(std::string_view
                                                                 const release::Release& release,
                                                                 const base::Clock* clock) {
   auto rules = std::make_unique<Rules>();
+  rules->kinds.max_load_factor(0.25F);  // few share a bucket, so that few are hashed
   rules->clock = clock;
   TRY(ParseRules(text, rules->file));
   rules->Restrict(release);
