@@ -54,6 +54,21 @@ constexpr std::array<Suffix, 16> kSuffixes = {{{"", 10, 0},
                                                {"Pi", 2, 50},
                                                {"Ei", 2, 60}}};
 
+constexpr std::size_t kFirstOfTwo = 10;
+static_assert(kSuffixes[kFirstOfTwo].text == "Ki");
+
+// Letters of suffixes and of exponents.
+constexpr std::array<bool, 128> kIsLetter = [] {
+  std::array<bool, 128> is{};
+  for (const char c : std::string_view("eEinumkKMGTP")) is[static_cast<std::size_t>(c)] = true;
+  return is;
+}();
+
+bool IsLetter(char c) {
+  const auto at = static_cast<unsigned char>(c);
+  return at < kIsLetter.size() && kIsLetter[at];
+}
+
 std::string_view SuffixFor(int base, int exponent) {
   for (const Suffix& suffix : kSuffixes) {
     if (suffix.base == base && suffix.exponent == exponent) return suffix.text;
@@ -95,10 +110,7 @@ std::optional<Parts> Split(std::string_view text) {
     parts.fraction = text.substr(at, end - at);
   }
   const std::size_t suffix = end;
-  while (end < text.size() &&
-         std::string_view("eEinumkKMGTP").find(text[end]) != std::string::npos) {
-    ++end;
-  }
+  while (end < text.size() && IsLetter(text[end])) ++end;
   if (end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
   end = SkipDigits(text, end);
   if (end != text.size()) return std::nullopt;
@@ -113,14 +125,16 @@ struct Scaling {
 };
 
 std::optional<Scaling> Interpret(std::string_view suffix) {
-  for (const Suffix& known : kSuffixes) {
-    // None is longer than its first and last letter.
-    const bool same = known.text.size() == suffix.size() &&
-                      (suffix.empty() || (known.text.front() == suffix.front() &&
-                                          known.text.back() == suffix.back()));
-    if (!same) continue;
-    return Scaling{known.base, known.exponent,
-                   known.base == 2 ? Format::kBinarySi : Format::kDecimalSi};
+  if (suffix.empty()) return Scaling{};
+  const bool two = suffix.size() == 2;
+  if (suffix.size() == 1 || (two && suffix[1] == 'i')) {
+    // Those of two letters are the last ones.
+    for (std::size_t i = two ? kFirstOfTwo : 1; i < (two ? kSuffixes.size() : kFirstOfTwo); ++i) {
+      const Suffix& known = kSuffixes[i];
+      if (known.text.front() != suffix.front()) continue;
+      return Scaling{known.base, known.exponent,
+                     known.base == 2 ? Format::kBinarySi : Format::kDecimalSi};
+    }
   }
   if (suffix.size() < 2 || (suffix[0] != 'e' && suffix[0] != 'E')) return std::nullopt;
   std::string_view digits = suffix.substr(1);

@@ -79,7 +79,10 @@ TEST(QuantityTest, RefusesWithGosTexts) {
   EXPECT_EQ(Quantity::Parse("1 ").value().ToString(), "1");
   EXPECT_EQ(Quantity::Parse("1Kx").status().message(), shape);
   EXPECT_EQ(Quantity::Parse("1KK").status().message(), "unable to parse quantity's suffix");
-  EXPECT_EQ(Quantity::Parse("1e").status().message(), "unable to parse quantity's suffix");
+  for (const char* text : {"1e", "1i", "1ei", "1mi", "1ui", "1MM", "1Mii"}) {
+    EXPECT_EQ(Quantity::Parse(text).status().message(), "unable to parse quantity's suffix")
+        << text;
+  }
 }
 
 TEST(QuantityTest, RoundsWholeValuesUp) {
