@@ -11,10 +11,12 @@
 namespace portcullis::engine {
 namespace {
 
+// `kind` is a literal.
 json::Value OptionsValue(json::Arena& arena, std::string_view kind,
                          const GivenWriteOptions& given) {
   json::ObjectBuilder value(arena);
-  value.Set("kind", kind).Set("apiVersion", "meta.k8s.io/v1");
+  value.Add("kind", json::Value::StringView(kind));
+  value.Add("apiVersion", json::Value::StringView("meta.k8s.io/v1"));
   if (!given.dry_run.empty()) {
     json::ArrayBuilder dry_run(arena);
     for (const std::string& text : given.dry_run) dry_run.Add(text);

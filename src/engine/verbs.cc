@@ -121,18 +121,20 @@ Waits WaitsOf(const Operation& op) {
   if (op.resource->definition != nullptr && op.resource->definition->converter().blocks()) {
     return Reads(op.verb) ? Waits::kOnFiber : Waits::kOnThread;
   }
-  if (!Reads(op.verb) && op.group_resource() == api::GroupResource{"", "services"} &&
-      world.services->MayWait()) {
+  const auto is = [&](std::string_view group, std::string_view resource) {
+    const api::GroupVersionResource& own = op.resource->resource;
+    return own.resource == resource && own.group == group;
+  };
+  if (!Reads(op.verb) && is("", "services") && world.services->MayWait()) {
     return Waits::kOnThread;
   }
-  if (op.group_resource() == api::GroupResource{"authentication.k8s.io", "tokenreviews"} &&
-      world.tokens != nullptr && world.tokens->MayWait()) {
+  if (is("authentication.k8s.io", "tokenreviews") && world.tokens != nullptr &&
+      world.tokens->MayWait()) {
     return Waits::kOnThread;
   }
-  const bool of_namespaces = op.group_resource() == api::GroupResource{"", "namespaces"};
   switch (op.verb) {
     case Verb::kCreate:
-      if (of_namespaces && world.namespace_hook != nullptr) return Waits::kOnThread;
+      if (is("", "namespaces") && world.namespace_hook != nullptr) return Waits::kOnThread;
       return AdmissionWaits(op, admission::kCreate);
     case Verb::kUpdate:
     case Verb::kPatch: {

@@ -3,6 +3,8 @@
 #include "engine/codec/codec.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "api/catalog/bygone_types.h"
 #include "api/conversion/conversion.h"
@@ -122,13 +124,33 @@ json::Value EmptyObject(json::Arena& arena, const api::catalog::ResourceInfo& re
   return decoded.ok() ? *decoded : nothing;
 }
 
-json::Value Ordered(json::Arena& arena, json::Value object) {
+namespace {
+
+constexpr std::string_view kVersionName = "resourceVersion";
+
+// Of the names in kMetadataOrder.
+constexpr auto kMetadataHashes = [] {
+  std::array<std::uint32_t, api::kMetadataOrder.size()> hashes{};
+  std::transform(api::kMetadataOrder.begin(), api::kMetadataOrder.end(), hashes.begin(),
+                 json::HashKey);
+  return hashes;
+}();
+
+// Ordered(), with another resourceVersion unless that is null.
+json::Value OrderedWith(json::Arena& arena, json::Value object, const json::Value* version) {
   const json::Value metadata = object["metadata"];
   std::vector<json::Member> members;
-  members.reserve(metadata.size());
-  for (std::string_view name : api::kMetadataOrder) {
-    const json::Value* value = metadata.Find(name);
-    if (value != nullptr && !value->is_null()) members.emplace_back(name, *value);
+  members.reserve(metadata.size() + 1);
+  for (std::size_t i = 0; i < api::kMetadataOrder.size(); ++i) {
+    json::Member member;
+    member.name_data = api::kMetadataOrder[i].data();
+    member.name_size = static_cast<std::uint32_t>(api::kMetadataOrder[i].size());
+    member.hash = kMetadataHashes[i];
+    const json::Value* value = metadata.Find(member.name(), member.hash);
+    if (version != nullptr && member.name() == kVersionName) value = version;
+    if (value == nullptr || value->is_null()) continue;
+    member.value = *value;
+    members.push_back(member);
   }
   std::vector<json::Member> top;
   top.reserve(object.size() + 1);
@@ -140,6 +162,12 @@ json::Value Ordered(json::Arena& arena, json::Value object) {
     if (name != "kind" && name != "apiVersion" && name != "metadata") top.push_back(member);
   }
   return json::MakeObject(arena, top);
+}
+
+}  // namespace
+
+json::Value Ordered(json::Arena& arena, json::Value object) {
+  return OrderedWith(arena, object, nullptr);
 }
 
 bool IsCustom(const Operation& op) { return op.resource->custom && op.kind() == op.resource->kind; }
@@ -181,7 +209,7 @@ store::Encoded EncodeSorted(json::Arena& arena, json::Value object) {
     MemberWriter metadata(out);
     for (const json::Member& field : member.value.members()) {
       metadata.Name(field);
-      if (field.name() == "resourceVersion") encoded.revision_at = out.size() + 1;
+      if (field.name() == kVersionName) encoded.revision_at = out.size() + 1;
       json::Write(field.value, out);
     }
     out += '}';
@@ -193,11 +221,12 @@ store::Encoded EncodeSorted(json::Arena& arena, json::Value object) {
 // The object as it lies in the store, its resourceVersion left open.
 store::Encoded Encode(json::Arena& arena, json::Value object, const GroupVersionKind& kind,
                       bool custom) {
-  object =
-      json::SetPath(arena, object, {"metadata", "resourceVersion"}, json::Value::StringView(""));
-  object = WithTypeMeta(arena, object, kind);
-  if (custom) return EncodeSorted(arena, object);
-  object = Ordered(arena, object);
+  const json::Value open = json::Value::StringView("");
+  if (custom) {
+    object = json::SetPath(arena, object, {"metadata", kVersionName}, open);
+    return EncodeSorted(arena, WithTypeMeta(arena, object, kind));
+  }
+  object = OrderedWith(arena, WithTypeMeta(arena, object, kind), &open);
   store::Encoded encoded;
   json::Write(object, encoded.bytes);
   // The first of this key and value: only names come before it.

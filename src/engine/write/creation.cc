@@ -211,7 +211,9 @@ class Creation final : public Execution {
                             .name_generated = facts_.requested_name.empty()}));
     // Validating webhooks still see unknown fields that webhooks have added, and empty lists as
     // such.
-    object_ = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    if (op_.resource->custom) {
+      object_ = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    }
     object_ = TRY(WithDefaultsOfReads(op_, object_, lacks_defaults_));
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
     object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);

@@ -21,6 +21,10 @@ namespace {
 constexpr std::size_t kMaxNameLength = 63;
 constexpr std::size_t kSuffixLength = 5;
 
+// What the server alone sets in the metadata of a new object.
+constexpr std::string_view kOfServer[] = {"creationTimestamp", "uid", "deletionTimestamp",
+                                          "deletionGracePeriodSeconds", "selfLink"};
+
 const api::schema::Schema* OwnSchema(const Operation& op) { return op.resource->schema; }
 
 // What Kubernetes finds wrong with entries before it looks at their sets.
@@ -98,12 +102,13 @@ base::Status MatchName(std::string_view url_name, json::Value object) {
 }
 
 base::Result<json::Value> PrepareMetadata(Operation& op, json::Value object) {
-  json::ObjectBuilder metadata(op.arena, object["metadata"]);
-  for (std::string_view name : {"creationTimestamp", "uid", "deletionTimestamp",
-                                "deletionGracePeriodSeconds", "selfLink"}) {
-    metadata.Remove(name);
+  const json::Value given = object["metadata"];
+  const auto is_set = [&](std::string_view name) { return given.Has(name); };
+  if (!given.is_object() || std::any_of(std::begin(kOfServer), std::end(kOfServer), is_set)) {
+    json::ObjectBuilder metadata(op.arena, given);
+    for (const std::string_view name : kOfServer) metadata.Remove(name);
+    object = json::With(op.arena, object, "metadata", metadata.Build());
   }
-  object = json::With(op.arena, object, "metadata", metadata.Build());
   return MatchNamespace(op, object);
 }
 
