@@ -9,11 +9,19 @@
 namespace portcullis::api::view {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ContainerType>, 3> kLists = {{
-    {"initContainers", ContainerType::kInit},
-    {"containers", ContainerType::kContainer},
-    {"ephemeralContainers", ContainerType::kEphemeral},
-}};
+struct List {
+  std::string_view name;
+  ContainerType type;
+  std::uint32_t hash = json::HashKey(name);
+
+  json::Value In(json::Value pod_spec) const {
+    const json::Value* const found = pod_spec.Find(name, hash);
+    return found != nullptr ? *found : json::Value();
+  }
+};
+constexpr std::array<List, 3> kLists = {List{"initContainers", ContainerType::kInit},
+                                        List{"containers", ContainerType::kContainer},
+                                        List{"ephemeralContainers", ContainerType::kEphemeral}};
 
 constexpr std::array<std::string_view, 2> kInSpec = {"spec", "template"};
 constexpr std::array<std::string_view, 4> kInJobTemplate = {"spec", "jobTemplate", "spec",
@@ -25,12 +33,12 @@ constexpr std::array<std::string_view, 1> kAtTop = {"template"};
 bool VisitContainers(json::Value pod_spec, const FieldPath& spec_path,
                      const std::function<bool(json::Value container, const FieldPath& path,
                                               ContainerType type)>& visit) {
-  for (const auto& [list, type] : kLists) {
-    const json::Value containers = pod_spec[list];
+  for (const List& list : kLists) {
+    const json::Value containers = list.In(pod_spec);
     if (containers.empty()) continue;
-    const FieldPath list_path = spec_path.Child(list);
+    const FieldPath list_path = spec_path.Child(list.name);
     for (std::size_t i = 0; i < containers.size(); ++i) {
-      if (!visit(containers[i], list_path.Index(i), type)) return false;
+      if (!visit(containers[i], list_path.Index(i), list.type)) return false;
     }
   }
   return true;
@@ -39,15 +47,15 @@ bool VisitContainers(json::Value pod_spec, const FieldPath& spec_path,
 json::Value EditContainers(
     json::Arena& arena, json::Value pod_spec,
     const std::function<json::Value(json::Value container, ContainerType type)>& edit) {
-  for (const auto& [list, type] : kLists) {
-    const json::Value containers = pod_spec[list];
+  for (const List& list : kLists) {
+    const json::Value containers = list.In(pod_spec);
     std::vector<json::Value> edited;
     bool changed = false;
     for (const json::Value& container : containers.elements()) {
-      edited.push_back(edit(container, type));
+      edited.push_back(edit(container, list.type));
       changed = changed || !edited.back().IsSameAs(container);
     }
-    if (changed) pod_spec = json::With(arena, pod_spec, list, json::MakeArray(arena, edited));
+    if (changed) pod_spec = json::With(arena, pod_spec, list.name, json::MakeArray(arena, edited));
   }
   return pod_spec;
 }

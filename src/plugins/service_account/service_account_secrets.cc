@@ -15,7 +15,9 @@ namespace {
 constexpr std::string_view kEnforce = "kubernetes.io/enforce-mountable-secrets";
 
 bool LimitsSecrets(json::Value account) {
-  const auto enforce = golang::ParseBool(account["metadata"]["annotations"][kEnforce].AsString());
+  const json::Value value = account["metadata"]["annotations"][kEnforce];
+  if (value.is_null()) return false;
+  const auto enforce = golang::ParseBool(value.AsString());
   return enforce.ok() && *enforce;
 }
 

@@ -51,7 +51,6 @@ void CheckFileKeyRef(json::Value selector, const FieldPath& path, FieldErrors& e
 void CheckValueFrom(json::Value variable, bool has_files, const FieldPath& path,
                     FieldErrors& errors) {
   const json::Value from = variable["valueFrom"];
-  if (from.is_null()) return;
   std::size_t sources = 0;
   const auto visit = [&](std::string_view name, const auto& check) {
     if (from[name].is_null()) return;
@@ -205,7 +204,9 @@ void CheckEnv(json::Value env, const FieldPath& path, FieldErrors& errors, bool 
     } else {
       CheckVariableName(name, at.Child("name"), errors);
     }
-    CheckValueFrom(variable, has_files, at.Child("valueFrom"), errors);
+    if (IsSet(variable["valueFrom"])) {
+      CheckValueFrom(variable, has_files, at.Child("valueFrom"), errors);
+    }
   }
 }
 

@@ -305,6 +305,7 @@ struct PodSource {
   void (*check)(const HeldSource& held, FieldErrors& errors) = nullptr;
   std::string_view path = {};          // where its fields are reported, if not at its name
   std::string_view refused_path = {};  // where a second one is refused, if not at its name
+  std::uint32_t hash = json::HashKey(name);
 };
 constexpr PodSource kPodSources[] = {{"emptyDir", &CheckEmptyDir},
                                      {"hostPath"},
@@ -341,8 +342,9 @@ void CheckVolumeSource(json::Value volume, json::Value sent, json::Value metadat
                        const FieldPath& path, FieldErrors& errors) {
   bool found = false;
   for (const PodSource& source : kPodSources) {
-    const json::Value held = volume[source.name];
-    if (!IsSet(held)) continue;
+    const json::Value* const member = volume.Find(source.name, source.hash);
+    if (member == nullptr || !IsSet(*member)) continue;
+    const json::Value held = *member;
     if (found) {
       const std::string_view place =
           source.refused_path.empty() ? source.name : source.refused_path;
