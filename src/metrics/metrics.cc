@@ -29,7 +29,10 @@ Histogram::Histogram(std::span<const double> bounds)
       counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
 
 void Histogram::Observe(double value, std::uint64_t times) {
-  auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+  // Most are below the first bound.
+  const bool first = bounds_.empty() || value <= bounds_.front();
+  const auto bucket =
+      first ? 0 : std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
   counts_[static_cast<std::size_t>(bucket)].fetch_add(times, std::memory_order_relaxed);
   AddTo(sum_, value * static_cast<double>(times));
 }

@@ -8,6 +8,10 @@
 namespace portcullis::server {
 
 bool PercentDecode(std::string_view text, std::string& out) {
+  if (text.find('%') == text.npos) {
+    out = text;
+    return true;
+  }
   auto decoded = golang::PathUnescape(text);
   if (!decoded.ok()) return false;
   out = *std::move(decoded);
