@@ -159,6 +159,11 @@ TEST_F(PatchTest, StrategicMergeFollowsDirectivesAndKeys) {
        R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],)"
        R"("containers":[{"$patch":"delete","name":"b"}]}})",
        R"({"spec":{"containers":[{"name":"a"}]}})"},
+      {"what is new takes the place of what is deleted",
+       R"({"spec":{"containers":[{"name":"a"},{"name":"b"},{"name":"x"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"c"},{"name":"d"}],"containers":[{"name":"c"},)"
+       R"({"name":"d"},{"$patch":"delete","name":"a"},{"$patch":"delete","name":"b"}]}})",
+       R"({"spec":{"containers":[{"name":"x"},{"name":"c"},{"name":"d"}]}})"},
       {"keys to retain", R"({"spec":{"replicas":1,"args":["a"]}})",
        R"({"spec":{"$retainKeys":["replicas"],"replicas":2}})", R"({"spec":{"replicas":2}})"},
       {"keys to retain that leave some out", R"({"spec":{"replicas":1}})",

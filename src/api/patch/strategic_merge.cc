@@ -442,6 +442,27 @@ base::Status CheckOrdered(const Values& list, Value order, std::string_view merg
   return base::OkStatus();
 }
 
+// The order of the live elements. Go deletes in place, and what is new is written to where elements have been, so that
+// it stands in this order, too.
+Values LiveOrder(Value live, Value list, std::string_view merge_key) {
+  Values order(live.elements().begin(), live.elements().end());
+  ElementIndex gone(merge_key);
+  for (const Value& element : list.elements()) {
+    const std::string_view directive = element[kDirective].AsString();
+    if (directive == "replace") return order;
+    if (directive == "delete") gone.Add(element);
+  }
+  std::erase_if(order, [&](const Value& element) { return gone.Has(element); });
+  ElementIndex index(order, merge_key);
+  for (const Value& element : list.elements()) {
+    if (order.size() == live.size()) break;
+    if (element.Has(kDirective) || index.Has(element)) continue;
+    index.Add(element);
+    order.push_back(element);
+  }
+  return order;
+}
+
 // `$setElementOrder/<field>`, together with the list.
 base::Status Merger::MergeOrdered(const GoType& type, MapDraft& out, MapDraft& left, Value patch,
                                   const json::Member& order, int depth) {
@@ -475,7 +496,10 @@ base::Status Merger::MergeOrdered(const GoType& type, MapDraft& out, MapDraft& l
   if ((before.empty() ? wanted[0] : before[0]).is_object()) {
     for (const Value& element : order.value.elements()) TRY(CheckMergeKey(element, rule.merge_key));
   }
-  out.Set(field, Array(InOrder(values, order.value.elements(), before.elements(), rule.merge_key)));
+  const Values places = rule.merge && !rule.merge_key.empty()
+                            ? LiveOrder(before, wanted, rule.merge_key)
+                            : Values(before.elements().begin(), before.elements().end());
+  out.Set(field, Array(InOrder(values, order.value.elements(), places, rule.merge_key)));
   left.Remove(field);
   return base::OkStatus();
 }
