@@ -344,19 +344,21 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
   if (whole.schema == nullptr) return merged;
   const FieldSet named = WithNamedFields(whole.schema, last.fields);
   Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);
-  // Give back what somebody (the writer included) owns, version by version …
-  std::map<std::string, std::vector<const FieldSet*>> owned;
+  // Give back what somebody (the writer included) owns, version by version, the last applied one first: what an
+  // earlier version keeps as one text is there again as a whole once a part of it is …
+  std::map<std::pair<bool, std::string>, std::vector<const FieldSet*>> owned;
   for (const Entry& entry : entries_) {
-    owned[writer_.versions != nullptr ? entry.api_version : last.api_version].push_back(
-        &entry.fields);
+    const std::string& version = writer_.versions != nullptr ? entry.api_version : last.api_version;
+    owned[{version != last.api_version, version}].push_back(&entry.fields);
   }
-  for (const auto& [version, sets] : owned) {
+  for (const auto& [place, sets] : owned) {
+    const std::string& version = place.second;
     const FieldSet fields = FieldSet::UnionOf(sets);
-    const auto convert = [&, &at = version](std::string_view what, Value object) {
+    const auto convert = [&](std::string_view what, Value object) {
       return Annotated(
           base::StrCat("failed to prune fields: failed add back owned items: failed to convert ",
-                       what, " object at version ", at),
-          In(at, object));
+                       what, " object at version ", version),
+          In(version, object));
     };
     const Versions::View from = TRY(convert("merged", merged));
     if (from.schema == nullptr) continue;

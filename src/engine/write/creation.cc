@@ -218,8 +218,8 @@ class Creation final : public Execution {
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
     object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);
     uninitialized_ = uninitialized_ && IsBeingInitialized(op_, object_);
-    // A selfLink is never stored.
-    object_ = json::RemovePath(op_.arena, object_, {"metadata", "selfLink"});
+    // A selfLink is never stored, and a dry run stores nothing.
+    if (!op_.dry_run) object_ = json::RemovePath(op_.arena, object_, {"metadata", "selfLink"});
     if (op_.dry_run) {
       TRY(RunDry());
       return std::optional<PendingWrite>();
