@@ -223,6 +223,8 @@ TEST(Lists, OfOneNameHaveNoPagesUnlessATokenIsGiven) {
   constexpr std::string_view kOne = "fieldSelector=metadata.name%3Da&";
   const Answer one = server.Get(With(base::StrCat(kOne, "limit=1&resourceVersion=1")));
   EXPECT_EQ(one["items"].size(), 1U);
+  EXPECT_FALSE(one["metadata"].Has("continue"));
+  EXPECT_FALSE(server.Get(With(base::StrCat(kOne, "limit=1")))["metadata"].Has("continue"));
   for (std::string_view collection : {kMaps, std::string_view("/api/v1/configmaps")}) {
     EXPECT_EQ(
         server.Get(base::StrCat(collection, "?", kOne, "continue=x")).message(),

@@ -181,8 +181,10 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
   request.collection = {op.resource->storage_kind.group, op.resource->resource.resource};
   request.ns = selection.ns;
   const bool cached = IsCached(*op.resource);
+  const bool of_one_name = options.continue_token.empty() && IsOfOneName(op, selection);
   // The watch cache does not cut what it lists without looking for the newest state.
-  const bool cut = options.limit > 0 && !(cached && options.resource_version == "0");
+  const bool cut =
+      options.limit > 0 && !of_one_name && !(cached && options.resource_version == "0");
   const auto limit = static_cast<std::size_t>(cut ? options.limit : 0);
   Continue from;
   if (!options.continue_token.empty()) {
@@ -199,11 +201,11 @@ base::Result<Listing> ListObjects(Operation& op, const ListOptions& options,
     }
     // Of old, a page of a state means exactly that state.
     const std::string& match = options.resource_version_match;
-    const bool is_of_one = IsOfOneName(op, selection);
-    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0 && !is_of_one);
+    const bool exact = match == "Exact" || (match.empty() && limit > 0 && *asked > 0);
     const std::int64_t current = op.world.store->revision();
     // The store knows no time to try again after; the watch cache, which has pages of all names, does.
-    const bool by_store = !cached || (is_of_one && (exact || (match.empty() && limit > 0)));
+    const bool by_store =
+        !cached || (of_one_name && (exact || (match.empty() && options.limit > 0)));
     if (*asked > current) return TooLargeVersion(*asked, current, by_store ? 0 : 1);
     if (exact) request.revision = *asked;
   }
