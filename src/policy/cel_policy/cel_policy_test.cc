@@ -247,6 +247,17 @@ TEST_F(CelPolicyTest, MutationErrorsSayWhichPolicy) {
   }
 }
 
+TEST_F(CelPolicyTest, ARefusalNamesTheObjectAsMutationsHaveLeftIt) {
+  cluster_.Mutating(
+      "p", base::StrCat(R"("mutations":[)",
+                        JsonPatch("[JSONPatch{op: 'add', path: '/metadata/name', value: 'other'}]"),
+                        ",", JsonPatch("[JSONPatch{op: 'remove', path: '/none'}]"), "]"));
+  const base::Status status = cluster_.Mutate(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"gen-"}})");
+  ASSERT_NE(status.details(), nullptr);
+  EXPECT_EQ(status.details()->name, "other");
+}
+
 TEST_F(CelPolicyTest, NumbersOfPatchesHaveNoType) {
   cluster_.Mutating(
       "p", base::StrCat(R"("mutations":[)",

@@ -83,7 +83,12 @@ class Dispatcher {
       request_.reinvocation().RequestReinvocation();
     }
     memory_.last_output = request_.object();
-    return refusal_;
+    if (refusal_.ok()) return refusal_;
+    // Named after the object as mutations have left it.
+    const base::Status named = admission::Forbidden(request_, "");
+    base::StatusDetails details = named.details() ? *named.details() : base::StatusDetails();
+    details.causes = causes_;
+    return refusal_.WithDetails(std::move(details));
   }
 
  private:
@@ -313,10 +318,6 @@ class Dispatcher {
       survey->AddPart({ActorOf(policy, binding), -1, refusal});
     }
     if (refusal_.ok()) refusal_ = refusal;
-    const base::Status named = admission::Forbidden(request_, "");
-    base::StatusDetails details = named.details() ? *named.details() : base::StatusDetails();
-    details.causes = causes_;
-    refusal_ = refusal_.WithDetails(std::move(details));
   }
 
   const PolicyServices& services_;
