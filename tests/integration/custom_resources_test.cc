@@ -172,6 +172,19 @@ TEST(CustomResources, ADeletedDefinitionGoesWithItsLastObject) {
       404);
 }
 
+TEST(CustomResources, ADefinitionThatIsHeldTakesObjectsAgainOnceItsObjectsAreGone) {
+  TestServer server;
+  const std::string path = base::StrCat(kDefinitions, "/things.example.com");
+  server.Post(kDefinitions, Definition("things", "Thing", "th"));
+  ASSERT_EQ(server.Patch(path, kMerge, R"({"metadata":{"finalizers":["a.b/c"]}})").status, 200);
+  ASSERT_EQ(server.Delete(path).status, 200);
+  const auto is_done = [](const Answer& answer) {
+    return ConditionOf(answer, "Terminating")["status"].AsString() == "False";
+  };
+  ASSERT_TRUE(is_done(Eventually(server, path, is_done)));
+  EXPECT_EQ(server.Post(kThings, Thing("late", "{}")).status, 201);
+}
+
 TEST(CustomResources, AWatchEndsWhenTheDefinitionChanges) {
   TestServer server;
   server.Post(kDefinitions, Definition("things", "Thing", "th", R"({"a":{"type":"string"}})"));

@@ -120,6 +120,8 @@ void CustomResourceDefinitions::Apply(const store::ObjectPtr& object) {
   json::Arena arena;
   const Value next = Parsed(arena, object);
   Definition& definition = definitions_[name];
+  // No more once the instances are gone, whatever holds the definition itself.
+  definition.terminating = api::HasTrueCondition(next, "Terminating");
   if (definition.object == nullptr) {
     definition.group = next["spec"]["group"].AsString();
     definition.names.accepted = ReadNames(next["status"]["acceptedNames"]);
@@ -127,10 +129,9 @@ void CustomResourceDefinitions::Apply(const store::ObjectPtr& object) {
   } else {
     const Value before = Parsed(arena, definition.object);
     definition.stale = definition.stale || !(before["spec"] == next["spec"]) ||
-                       IsTerminating(before) != IsTerminating(next);
+                       api::HasTrueCondition(before, "Terminating") != definition.terminating;
   }
   definition.created = next["metadata"]["creationTimestamp"].AsString();
-  definition.terminating = IsTerminating(next);
   definition.requested = ReadNames(next["spec"]["names"]);
   definition.object = object;
   pending_.insert(name);
