@@ -467,8 +467,8 @@ base::Result<json::Value> FromStore(json::Arena& arena, const store::ObjectPtr& 
 
 base::Result<json::Value> ThroughStore(json::Arena& arena, json::Value object,
                                        const ResourceInfo& resource) {
-  if (resource.kind == resource.storage_kind) return object;
   if (resource.definition == nullptr) {
+    if (resource.kind == resource.storage_kind) return object;
     const json::Value stored = TRY(api::Convert(arena, object, resource.storage_kind));
     const json::Value shown = TRY(api::Convert(arena, stored, resource.kind));
     return resource.schema == nullptr ? shown

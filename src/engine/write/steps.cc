@@ -83,13 +83,8 @@ json::Value WithEmptyBytes(json::Arena& arena, const api::schema::Schema& schema
 
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
   const api::GroupVersionKind& kind = op.resource->kind;
-  if (op.resource->custom) {
-    // Reads give what is stored in another version the defaults of that version.
-    if (kind != op.resource->storage_kind) return object;
-    auto read = ApplyDefaults(op.world, *op.catalog, op.arena, kind, object);
-    added = added || (read.ok() && !(*read == object));
-    return read;
-  }
+  // Reads give custom resources the defaults of their version and of today's schema.
+  if (op.resource->custom) return object;
   // Most of the object is what the request has sent, which got its defaults when it was decoded.
   const json::Value known = op.kind() == kind ? op.request_object : json::Value();
   json::Value read = op.world.defaulter->Apply(op.arena, kind, object, known);

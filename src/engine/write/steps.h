@@ -37,6 +37,7 @@ base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, boo
 // data of a Secret. `added` becomes true if there are such:
 // kube-apiserver stores the object without them. It writes such an object anew when an update changes
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
+// Custom resources are stored without them here, too.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
 // Marks what is to be stored as such an object: by a blank behind its bytes, which store::Object::Make()
 // takes off.
