@@ -117,6 +117,20 @@ TEST_F(ClientHttp2Test, CallsShareAConnection) {
   EXPECT_EQ(test.client->counters().connections_opened, 1U);
 }
 
+// Connections are found by the address of their ClientTls: another one, of another CA, must not get it.
+TEST_F(ClientHttp2Test, AConnectionKeepsTheIdentityThatItWasMadeWith) {
+  Http2Server test(Echo);
+  auto identity = ClientTls::Create({.ca_pem = test.certificates.authority.certificate_pem,
+                                     .protocols = ClientProtocols::kHttp2OrHttp1})
+                      .value();
+  const std::weak_ptr<const ClientTls> kept = identity;
+  auto request = test.Request("POST", "/");
+  request.tls = std::move(identity);
+  EXPECT_TRUE(test.Call(std::move(request)).ok());
+  EXPECT_FALSE(kept.expired());
+  test.client->Stop();
+}
+
 TEST_F(ClientHttp2Test, AThreadUsesAConnectionThatALoopHas) {
   Http2Server test(Echo);
   for (int i = 0; i < 5; ++i) {

@@ -159,7 +159,7 @@ void ClientConnection::HandOver() {
   loop_->Remove(token_, stream_->fd());
   auto stream = std::move(stream_);
   Close();
-  core_->CarryByHttp2(call, {key_, loop_, address_, std::move(stream)});
+  core_->CarryByHttp2(call, {key_, tls_, loop_, address_, std::move(stream)});
 }
 
 bool ClientConnection::IsSound() const {

@@ -39,7 +39,8 @@ using PoolKeyView = std::tuple<std::string_view, const ClientTls*, std::string_v
 // A connection on which the server has chosen HTTP/2; no loop knows it.
 struct Http2Handover {
   PoolKey key;
-  std::shared_ptr<Loop> loop;  // that is to drive it
+  std::shared_ptr<const ClientTls> tls;  // the key's: no other one gets its address meanwhile
+  std::shared_ptr<Loop> loop;            // that is to drive it
   std::string address;
   std::unique_ptr<Stream> stream;
 };

@@ -84,6 +84,7 @@ Http2Carrier::Http2Carrier(std::shared_ptr<ClientCore> core, Http2Handover made)
     : core_(std::move(core)),
       loop_(std::move(made.loop)),
       key_(std::move(made.key)),
+      tls_(std::move(made.tls)),
       address_(std::move(made.address)),
       stream_(std::move(made.stream)),
       without_san_(stream_->peer_check().without_san),

@@ -76,6 +76,7 @@ class Http2Carrier final : public CallCarrier,
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Loop> loop_;
   const PoolKey key_;
+  const std::shared_ptr<const ClientTls> tls_;  // see Http2Handover
   const std::string address_;
   std::unique_ptr<Stream> stream_;  // until Begin
   const bool without_san_;
