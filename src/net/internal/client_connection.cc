@@ -69,6 +69,7 @@ void ClientConnection::OnDialled(Dialer::Outcome& outcome) {
                 DialError(outcome.error));
   }
   stream_ = std::make_unique<Stream>(outcome.TakeSocket());
+  stream_->set_peer(outcome.address);
   token_ = loop_->Add(stream_->fd(), *this);
   call_->result.address = address_;
   if (!tls_) {

@@ -60,6 +60,7 @@ std::string Http2ClientConnection::TimeoutText() const {
 void Http2ClientConnection::OnDialled(Dialer::Outcome& outcome) {
   if (outcome.fd < 0) return Lose(outcome.error);
   stream_ = std::make_unique<Stream>(outcome.TakeSocket());
+  stream_->set_peer(outcome.address);
   token_ = loop_->Add(stream_->fd(), *this);
   if (!target_.tls) return Greet();
   state_ = State::kHandshaking;

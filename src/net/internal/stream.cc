@@ -336,8 +336,9 @@ void Stream::ShutdownWrite() {
 }
 
 std::string Stream::SystemError(std::string_view operation) const {
-  return base::StrCat(operation, " tcp ", LocalAddress(fd_), "->", RemoteAddress(fd_), ": ",
-                      operation, ": ", base::ErrnoText(errno_));
+  const std::string peer = peer_.empty() ? RemoteAddress(fd_) : peer_;
+  return base::StrCat(operation, " tcp ", LocalAddress(fd_), "->", peer, ": ", operation, ": ",
+                      base::ErrnoText(errno_));
 }
 
 std::string LocalAddress(int fd) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 using SSL = struct ssl_st;
 using X509_STORE = struct x509_store_st;
@@ -39,6 +40,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   int fd() const { return fd_; }
+  // For texts of errors: a socket that the peer has reset does not know it any more.
+  void set_peer(std::string address) { peer_ = std::move(address); }
   SSL* ssl() const { return ssl_; }
   // Takes the TLS state, already set to accept or connect. On a stream that has TLS already, whose
   // handshake is complete, what follows is TLS within that one: beyond a proxy that is reached by
@@ -88,6 +91,7 @@ class Stream {
   std::string SystemError(std::string_view operation) const;
 
   int fd_;
+  std::string peer_;
   SSL* ssl_ = nullptr;
   SSL* outer_ = nullptr;  // what ssl_ lies in, if not in the socket
   std::string outer_error_;
