@@ -102,6 +102,10 @@ TEST(Yaml, AnchorsAndMergeKeys) {
     bomb += "]\n";
   }
   EXPECT_EQ(ToJson(bomb), "yaml: document contains excessive aliasing");
+  std::string long_text = "a: &x " + std::string(1 << 20, 'x') + "\nb: [";
+  for (int i = 0; i < 16; ++i) long_text += "*x,";
+  EXPECT_TRUE(ToJson(long_text + "1]").starts_with("{"));
+  EXPECT_EQ(ToJson(long_text + "*x]"), "yaml: document contains excessive aliasing");
 }
 
 TEST(Yaml, Errors) {
