@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "golang/time.h"
 #include "metrics/metrics.h"
 #include "metrics/process_metrics.h"
@@ -30,6 +31,9 @@ namespace {
 
 // Objects old and new of up to 3 MiB each, and room for escapes.
 constexpr std::size_t kMaxBody = std::size_t{16} << 20;
+// Of all clients and of each address. Who they are is not asked without --client-ca-file.
+constexpr net::BodyLimits kBodies{.total = std::size_t{128} << 20,
+                                  .per_owner = std::size_t{64} << 20};
 constexpr std::size_t kMostWorkers = 64;
 // What an API server waits for a webhook at most.
 constexpr std::chrono::seconds kLongestReview{30};
@@ -96,6 +100,8 @@ class Server final : public WebhookServer {
     listening.clock = &clock_;
     listening.tls = TRY(net::ServerTls::Create(serving.tls));
     listening.max_body_bytes = [](const net::Request&) { return kMaxBody; };
+    listening.bodies_on_demand = true;
+    listening.bodies = kBodies;
     workers_.emplace(kMostWorkers);
     server_ = TRY(net::HttpsServer::Listen(
         threads_, std::move(listening), [this](const std::shared_ptr<net::Exchange>& exchange) {
@@ -144,8 +150,27 @@ class Server final : public WebhookServer {
       Count(route->path, refusal->status);
       return exchange->Respond(*refusal);
     }
-    in_flight_.With({route->path}).Add(1);
+    if (!exchange->body_complete()) return ReadBody(exchange, *route);
     Begin(exchange, *route);
+  }
+
+  void ReadBody(const ExchangePtr& exchange, const Route& route) {
+    const auto peer = golang::SplitHostPort(exchange->remote_address());
+    const auto until = exchange->received_at() + TimeoutOf(exchange->request().query());
+    exchange->ReadBody(
+        {peer.ok() ? peer->first : "", until}, [this, exchange, route](net::BodyRead outcome) {
+          server::AnswerIfMemoryRunsOut(*exchange, [&] { Resume(exchange, route, outcome); });
+        });
+  }
+
+  void Resume(const ExchangePtr& exchange, const Route& route, net::BodyRead outcome) {
+    if (outcome == net::BodyRead::kComplete) return Begin(exchange, route);
+    net::Response refusal = Plain(408, "the body has not come in time\n");
+    if (outcome == net::BodyRead::kTooLarge) refusal = Plain(413, "the body is too large\n");
+    if (outcome == net::BodyRead::kRefused)
+      refusal = Plain(429, "too many bodies are on their way\n");
+    Count(route.path, refusal.status);
+    exchange->Respond(std::move(refusal));
   }
 
   std::optional<Route> RouteOf(std::string_view path) const {
@@ -198,6 +223,7 @@ class Server final : public WebhookServer {
   }
 
   void Begin(const ExchangePtr& exchange, const Route& route) {
+    in_flight_.With({route.path}).Add(1);
     const auto until = exchange->received_at() + TimeoutOf(exchange->request().query());
     auto read = review::Review::Read(backend_->world(), exchange->TakeBody());
     if (!read.ok()) {

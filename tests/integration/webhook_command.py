@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -245,6 +246,32 @@ def refusals(program, kube):
             expect("a review meanwhile", webhook.call("POST", "/validate", "{}")[0], 503)
 
 
+def half_sent_bodies(program, _):
+    """What of large bodies has not come yet takes no more than 64 MiB for one address; others wait, and are refused in time."""
+    with tempfile.TemporaryDirectory() as folder, answering(program, folder, "--enable-admission-plugins=AlwaysPullImages") as webhook:
+        webhook.ready()
+
+        def begun(query=""):
+            plain = socket.create_connection(("127.0.0.1", webhook.port), timeout=20)
+            sock = webhook.context.wrap_socket(plain, server_hostname="127.0.0.1")
+            sock.sendall(f"POST /mutate{query} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                         f"Content-Length: {16 << 20}\r\nExpect: 100-continue\r\n\r\n".encode())
+            return sock
+
+        def status(sock):
+            return sock.recv(65536).split(b"\r\n")[0]
+
+        held = [begun() for _ in range(4)]
+        expect("bodies that are read", {status(sock) for sock in held}, {b"HTTP/1.1 100 Continue"})
+        with begun("?timeout=1s") as fifth:
+            expect("one more", status(fifth), b"HTTP/1.1 429 Too Many Requests")
+        expect("a small one", webhook.call("POST", "/mutate", "x")[0], 400)
+        for sock in held:
+            sock.close()
+        with begun() as later:
+            expect("when they are gone", status(later), b"HTTP/1.1 100 Continue")
+
+
 def certificates(program, kube):
     """The certificate is read again when its file changes; --client-ca-file lets only its clients ask."""
     with tempfile.TemporaryDirectory() as folder:
@@ -311,7 +338,7 @@ def main():
     except kubectl.Unavailable as reason:
         print(f"SKIP: no kubectl 1.{kubectl.MINOR}: {reason}")
         return kubectl.SKIP
-    run("webhook_command", __doc__, [of_files, of_plugins, refusals, certificates, manifests], lambda folder: program)
+    run("webhook_command", __doc__, [of_files, of_plugins, refusals, half_sent_bodies, certificates, manifests], lambda folder: program)
     return 0
 
 
