@@ -51,6 +51,14 @@ REFUSALS = {
 }
 
 
+# Answers to requests that ask for no upgrade, and what the client has of them.
+UNFIT = {
+    "switched": (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+                 'backend tried to switch protocol "x" when "" was requested\n'),
+    "zero": (b"HTTP/1.1 000 OK\r\nContent-Length: 2\r\n\r\nok", "error trying to reach service: malformed HTTP status code\n"),
+}
+
+
 class Peer(http.server.BaseHTTPRequestHandler):
     """Tells what it was asked, or misbehaves as the last part of the path says."""
     protocol_version = "HTTP/1.1"
@@ -81,6 +89,9 @@ class Peer(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"abc")
             self.close_connection = True
         elif what == "drop":
+            self.close_connection = True
+        elif what in UNFIT:
+            self.wfile.write(UNFIT[what][0])
             self.close_connection = True
         elif what == "pieces":
             self.send_response(200)
@@ -298,6 +309,15 @@ def answers(program, made):
         back.head_seen.set()
         expect("pieces", (answer.status, answer.headers.get("Transfer-Encoding"), answer.read()), (200, "chunked", b"abcd\n" * 3))
         expect("HEAD", ask(server, things + "x", "HEAD")[::2], (200, ""))
+        for what, (_, text) in UNFIT.items():
+            expect(what, ask(server, things + what)[::2], (503, text))
+        # What has been compressed unasked would have to be held inflated.
+        told = json.loads(ask(server, things + "x", headers={"Accept-Encoding": "deflate"})[2])
+        expect("what a client accepts", dict(map(tuple, told["headers"]))["Accept-Encoding"], "deflate")
+        connection.putrequest("GET", things + "x", skip_accept_encoding=True)
+        connection.endheaders()
+        told = json.loads(connection.getresponse().read())
+        expect("what is asked for a client that accepts anything", dict(map(tuple, told["headers"]))["Accept-Encoding"], "identity")
     with front(program, made, "--aggregator-reject-forwarding-redirect=false") as server, closing(peer(made)) as back:
         register(server, made, "peer.io", back.server_port)
         available(server, "peer.io")

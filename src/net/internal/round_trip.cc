@@ -180,8 +180,8 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
         pending_.assign(bytes);
         return State::kUnderWay;
       case Http1Parser::State::kDone:
-        if (answer_.response().status >= 200 || answer_.response().status == 101 ||
-            call_.prepared->upgrades) {
+        if (const int status = answer_.response().status;
+            status < 100 || status == 101 || status >= 200 || call_.prepared->upgrades) {
           pending_.assign(bytes);
           return OnWholeMessage();
         }

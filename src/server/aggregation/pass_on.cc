@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/api_status.h"
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/url.h"
 #include "server/aggregation/ongoing_call.h"
@@ -93,17 +94,30 @@ class Passage : public std::enable_shared_from_this<Passage> {
  private:
   enum class Stage { kWaiting, kHolding, kStreaming, kAnswered };
 
+  // Instead of the server's answer.
+  void Refuse(Reply reply) {
+    stage_ = Stage::kAnswered;
+    filters::Finish(*call_, std::move(reply));
+    ongoing_.Cancel();
+  }
+
   void Begin(const net::ResponseHead& head) {
     Call& call = *call_;
+    // To a client that has asked for no upgrade a 101 would announce that the answer is still to come.
+    if (head.status < 200) {
+      return Refuse(WithFlow(Refusal(
+          503, head.status == 101 ? base::StrCat("backend tried to switch protocol ",
+                                                 base::GoQuote(head.headers.Get("Upgrade")),
+                                                 " when \"\" was requested")
+                                  : "error trying to reach service: malformed HTTP status code")));
+    }
     const std::string_view location = head.headers.Get("Location");
     if (head.status >= 300 && head.status < 400 && !location.empty() &&
         call.env.options->aggregator_reject_forwarding_redirect) {
-      stage_ = Stage::kAnswered;
       Reply reply =
           TextReply(502, "the backend attempted to redirect this request, which is not permitted");
       reply.headers.Remove("X-Content-Type-Options");
-      filters::Finish(call, std::move(reply));
-      return ongoing_.Cancel();
+      return Refuse(std::move(reply));
     }
     head_.status = head.status;
     filters::NoteStart(call, head.status);

@@ -106,6 +106,8 @@ net::Headers RequestFields(const Call& call, const std::string& host, const std:
     return StaysHere(all, name, kOwnRequestFields) || name == "x-forwarded-uri" ||
            name == "x-forwarded-host" || name == "x-forwarded-proto";
   });
+  // Else the client of this server would ask for gzip, and a small answer could inflate to much that has to wait.
+  if (!out.Has("Accept-Encoding")) out.Add("Accept-Encoding", "identity");
   if (all.HasToken("Te", "trailers")) out.Add("Te", "trailers");
   out.Add("X-Forwarded-Uri", path);
   out.Add("X-Forwarded-Host", host);
