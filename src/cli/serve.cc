@@ -2,8 +2,13 @@
 
 #include "cli/serve.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
+#include <memory>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,6 +43,30 @@ SIGINT and SIGTERM stop the server. Exit status: 0 it was stopped, 2 a flag, fil
 wrong.
 )";
 
+// Ends the program with a signal that comes while the server starts, which may wait for etcd for a minute: nothing
+// is served yet, and what is on the disk is whole at any moment.
+class EndsOnSignal {
+ public:
+  explicit EndsOnSignal(sigset_t signals) : started_(BlockSignals({kStarted})) {
+    sigaddset(&signals, kStarted);
+    thread_ = std::thread([signals] {
+      int signal = 0;
+      sigwait(&signals, &signal);
+      if (signal != kStarted) _exit(kExitOk);
+    });
+  }
+  ~EndsOnSignal() {
+    pthread_kill(thread_.native_handle(), kStarted);
+    thread_.join();
+    pthread_sigmask(SIG_UNBLOCK, &started_, nullptr);
+  }
+
+ private:
+  static constexpr int kStarted = SIGUSR1;
+  const sigset_t started_;
+  std::thread thread_;
+};
+
 int Run(const std::vector<std::string>& arguments) {
   const base::SteadyTime started = base::SystemClock().Steady();
   server::Options options;
@@ -49,7 +78,9 @@ int Run(const std::vector<std::string>& arguments) {
     base::LogWarning("running as root, which is not needed: run it as another user");
   }
   const sigset_t signals = BlockSignals({SIGINT, SIGTERM});
+  auto starting = std::make_unique<EndsOnSignal>(signals);
   auto server = StartServer(options);
+  starting.reset();
   if (!server.ok()) {
     std::fprintf(stderr, "Error: %s\n", server.status().message().c_str());
     return kExitUsage;

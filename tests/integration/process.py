@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -121,6 +122,17 @@ def wrong_folder_and_port(program):
 
 
 def kill_nine(program, rounds=3, writers=4):
+def stopped_while_it_starts(program):
+    """A server that waits for its etcd, which takes the connection and says nothing, ends when it is told to."""
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as etcd:
+        server = subprocess.Popen([program, "serve", f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0",
+                                   f"--etcd-servers=http://127.0.0.1:{etcd.getsockname()[1]}"], stderr=subprocess.DEVNULL)
+        etcd.settimeout(20)
+        with etcd.accept()[0]:
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(20) == 0, server.returncode
+
+
     with tempfile.TemporaryDirectory() as folder:
         acknowledged = []
         for number in range(rounds):
@@ -166,6 +178,7 @@ def main():
     wrong_flags(program)
     wrong_folder_and_port(program)
     kill_nine(program)
+    stopped_while_it_starts(program)
     print("process: ok")
 
 
