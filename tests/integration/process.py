@@ -43,6 +43,7 @@ WRONG = [
     (["--service-cluster-ip-range=abc"], r"service-cluster-ip-range\[0\] is not a valid cidr", 2),
     (["--tls-cert-file=/etc/hostname", "--tls-private-key-file=/etc/hostname"], "failed to find any PEM data", 2),
     (["--tls-cert-file=/etc/hostname"], "must be given together", 2),
+    (["--token-auth-file=/etc/hostname"], "--token-auth-file=/etc/hostname: ", 2),
     (["extra"], 'unknown command "extra"', 2),
 ]
 
@@ -121,7 +122,6 @@ def wrong_folder_and_port(program):
         assert server.end(signal.SIGTERM) == 0
 
 
-def kill_nine(program, rounds=3, writers=4):
 def stopped_while_it_starts(program):
     """A server that waits for its etcd, which takes the connection and says nothing, ends when it is told to."""
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as etcd:
@@ -133,6 +133,7 @@ def stopped_while_it_starts(program):
             assert server.wait(20) == 0, server.returncode
 
 
+def kill_nine(program, rounds=3, writers=4):
     with tempfile.TemporaryDirectory() as folder:
         acknowledged = []
         for number in range(rounds):
@@ -177,8 +178,8 @@ def main():
     program = str(parser.parse_args().build / "portcullis")
     wrong_flags(program)
     wrong_folder_and_port(program)
-    kill_nine(program)
     stopped_while_it_starts(program)
+    kill_nine(program)
     print("process: ok")
 
 

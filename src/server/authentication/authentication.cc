@@ -66,7 +66,10 @@ base::Result<Authentication> MakeAuthentication(const Options& options,
   }
   authn::TokenAuthenticators tokens;
   if (!options.token_auth_file.empty()) {
-    tokens.emplace_back(TRY(authn::LoadTokenFile(options.token_auth_file, accounts.api_audiences)));
+    const std::string& file = options.token_auth_file;
+    auto loaded = authn::LoadTokenFile(file, accounts.api_audiences);
+    if (!loaded.ok()) return loaded.status().Annotate(base::StrCat("--token-auth-file=", file));
+    tokens.emplace_back(*std::move(loaded));
   }
   tokens.emplace_back(TRY(authn::MakeLegacyServiceAccountTokens(accounts)));
   tokens.emplace_back(TRY(authn::MakeServiceAccountTokens(accounts, clock)));
