@@ -95,8 +95,10 @@ base::Result<offline::Inputs> ReadRecording(OfflineOptions& options) {
   auto inputs = TRY(ReadOfflineInputs(options));
   std::erase_if(inputs.tests,
                 [](const offline::Manifest& test) { return !offline::IsAuditEvent(test); });
-  if (inputs.tests.empty()) return base::ConfigError("no recorded request was found");
-  return inputs;
+  if (!inputs.tests.empty()) return inputs;
+  if (inputs.problems.empty()) return base::ConfigError("no recorded request was found");
+  const offline::Problem& problem = inputs.problems.front();
+  return base::ConfigError(base::StrCat(problem.place.ToString(), ": ", problem.message));
 }
 
 // A webhook of a URL, for everything; whether it mutates or validates only it knows, and one of a

@@ -88,6 +88,7 @@ def webhook(folder, lab):
 def replays_of_files(folder):
     holds("a replay", folder.run("replay", "corpus", code=0), " 0 failed")
     folder.write("policies/policy.yaml", offline.POLICY % 5)
+    holds("no such folder", folder.run("replay", "absent", code=2), "absent: no such file or directory")
     text = folder.run("replay", "corpus", "-f", "policies", code=1)
     holds("what a policy changes", text, "too large")
     holds("how much it changes", text, " 1 failed")
