@@ -94,6 +94,40 @@ TEST(LintTest, FindingsHaveTheirPlace) {
   EXPECT_EQ(other.warnings(), 2U);
 }
 
+TEST(LintTest, WhatAnApiServerRefusesIsAnErrorAndNotSaidTwice) {
+  const std::string policy = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  validations:
+  - expression: EXPRESSION
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: b}
+spec: {policyName: p, validationActions: [Deny]}
+)yaml";
+  for (const char* wrong : {"object.spec.replicas <=", "objct.spec.replicas > 1", "1 + 1"}) {
+    const LintReport report = LintText(base::ReplaceAll(policy, "EXPRESSION", wrong));
+    std::set<std::string> ids = IdsOf(report);
+    EXPECT_TRUE(ids.contains("rule-is-refused")) << wrong;
+    EXPECT_FALSE(ids.contains("expression-fits-no-kind")) << wrong;
+    EXPECT_EQ(report.findings[0].place.ToString(), "m.yaml:9:5") << wrong;
+    EXPECT_TRUE(report.findings[0].message.starts_with("spec.validations[0].expression: "))
+        << wrong;
+  }
+  // A field that the kind does not have is accepted, and never holds.
+  const auto misspelt =
+      IdsOf(LintText(base::ReplaceAll(policy, "EXPRESSION", "object.spec.replcas > 1")));
+  EXPECT_TRUE(misspelt.contains("expression-fits-no-kind"));
+  EXPECT_FALSE(misspelt.contains("rule-is-refused"));
+  const auto unknown = IdsOf(LintText(base::ReplaceAll(policy, "policyName", "policy")));
+  EXPECT_TRUE(unknown.contains("rule-is-refused"));
+}
+
 constexpr char kTwice[] = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: p}

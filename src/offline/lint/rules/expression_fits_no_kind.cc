@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "kube_cel/policy_types.h"
+#include "offline/blame.h"
 #include "offline/lint/facts.h"
 #include "offline/lint/rules/rules.h"
 
@@ -71,13 +72,6 @@ std::vector<json::Value> OnePolicyForEachKind(const LintFacts& facts, json::Valu
   return out;
 }
 
-std::vector<std::string> StepsOf(std::string_view path) {
-  const std::string text = base::ReplaceAll(base::ReplaceAll(std::string(path), "[", "."), "]", "");
-  std::vector<std::string> steps;
-  for (const std::string_view step : base::Split(text, '.')) steps.emplace_back(step);
-  return steps;
-}
-
 void CheckPolicy(const LintFacts& facts, kube_cel::Compiler& compiler, const PolicyFact& policy,
                  Findings& findings) {
   std::map<std::string, Errors> common;
@@ -95,8 +89,10 @@ void CheckPolicy(const LintFacts& facts, kube_cel::Compiler& compiler, const Pol
     }
   }
   for (const auto& [path, errors] : common) {
-    if (errors.empty()) continue;
-    findings.Add(*policy.manifest, StepsOf(path),
+    const auto steps = FieldSteps(path);
+    // What does not compile at all is refused.
+    if (errors.empty() || findings.HasErrorAt(*policy.manifest, steps)) continue;
+    findings.Add(*policy.manifest, steps,
                  base::StrCat("for each kind of the policy: ", *errors.begin()));
   }
 }

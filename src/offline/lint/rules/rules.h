@@ -20,6 +20,7 @@ extern const LintRule kWebhookCertificate;
 extern const LintRule kWebhookCertificateExpires;
 extern const LintRule kWebhookSideEffects;
 extern const LintRule kWebhookMissingService;
+extern const LintRule kRuleIsRefused;
 extern const LintRule kRuleNeverMatches;
 extern const LintRule kSelectorNeverMatches;
 extern const LintRule kPolicyNotBound;
