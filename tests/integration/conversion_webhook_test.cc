@@ -202,11 +202,24 @@ TEST_F(ConversionWebhookTest, FieldsAreOwnedInTheVersionTheyWereWrittenIn) {
   ASSERT_EQ(shared["metadata"]["managedFields"].size(), 2u);
   const std::string other = R"({"apiVersion":"example.com/v2","kind":"Widget",
       "metadata":{"name":"a"},"spec":{"port":"2"}})";
-  const Answer refused = apply(kV2, "fieldManager=two", other);
+  // The spec that "two" has applied is pruned first. Only what v2 owns of it is given back before the rest is
+  // looked for in v1, and a port without its host cannot be converted.
+  for (const std::string_view query : {"fieldManager=two", "fieldManager=two&force=true"}) {
+    const Answer refused = apply(kV2, query, other);
+    EXPECT_EQ(refused.status, 500);
+    EXPECT_EQ(refused.message(),
+              "failed to prune fields: failed add back owned items: failed to convert pruned "
+              "object at version example.com/v1: .spec.port: field not declared in schema");
+  }
+  const Answer refused = apply(kV2, "fieldManager=three", other);
   EXPECT_EQ(refused.status, 409);
-  EXPECT_EQ(refused.message(),
-            "Apply failed with 1 conflict: conflict with \"one\": .spec.address");
-  const Answer forced = apply(kV2, "fieldManager=two&force=true", other);
+  EXPECT_EQ(
+      refused.message(),
+      "Apply failed with 2 conflicts: conflicts with \"one\":\n- .spec.address\nconflicts with "
+      "\"two\":\n- .spec.port");
+  const std::string both = R"({"apiVersion":"example.com/v2","kind":"Widget",
+      "metadata":{"name":"a"},"spec":{"host":"h","port":"2"}})";
+  const Answer forced = apply(kV2, "fieldManager=two&force=true", both);
   ASSERT_EQ(forced.status, 200) << forced.body;
   EXPECT_EQ(forced["spec"]["host"].AsString(), "h");
   EXPECT_EQ(forced["spec"]["port"].AsString(), "2");
