@@ -148,17 +148,18 @@ Ranges ParseRanges(std::string_view header, std::int64_t size) {
 }
 
 std::string_view PartOf(const std::string& bytes, const Range& range) {
-  return std::string_view(bytes).substr(range.start, range.length);
+  return std::string_view(bytes).substr(static_cast<std::size_t>(range.start),
+                                        static_cast<std::size_t>(range.length));
 }
 
 std::string Multipart(const Content& content, const std::vector<Range>& ranges,
                       std::string_view boundary) {
   std::string body;
   for (const Range& range : ranges) {
-    body +=
-        base::StrCat(body.empty() ? "--" : "\r\n--", boundary,
-                     "\r\nContent-Range: ", range.Header(content.bytes->size()),
-                     "\r\nContent-Type: ", content.type, "\r\n\r\n", PartOf(*content.bytes, range));
+    body += base::StrCat(
+        body.empty() ? "--" : "\r\n--", boundary,
+        "\r\nContent-Range: ", range.Header(static_cast<std::int64_t>(content.bytes->size())),
+        "\r\nContent-Type: ", content.type, "\r\n\r\n", PartOf(*content.bytes, range));
   }
   return body + base::StrCat("\r\n--", boundary, "--\r\n");
 }
