@@ -124,6 +124,15 @@ TEST(ServedContent, ServesSeveralRanges) {
                             boundary + "--\r\n");
 }
 
+TEST(ServedContent, ServesTheWholeForTooManyRanges) {
+  std::string header = "bytes=-0";
+  for (int more = 1; more < 1000; ++more) header += ",-0";
+  EXPECT_EQ(Ask({{"Range", header}}).status, 206);
+  const Reply whole = Ask({{"Range", header + ",-0"}});
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_EQ(BodyOf(whole), "0123456789");
+}
+
 TEST(ServedContent, ServesRangesOfWhatTheClientHas) {
   const auto status = [](std::string_view condition, std::string_view method) {
     return Ask({{"Range", "bytes=0-1"}, {"If-Range", std::string(condition)}}, method).status;
