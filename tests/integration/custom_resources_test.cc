@@ -182,6 +182,12 @@ TEST(CustomResources, ADefinitionThatIsHeldTakesObjectsAgainOnceItsObjectsAreGon
     return ConditionOf(answer, "Terminating")["status"].AsString() == "False";
   };
   ASSERT_TRUE(is_done(Eventually(server, path, is_done)));
+
+  // Readers see what the server has written a moment before it serves what follows from it.
+  const auto is_created = [](const Answer& answer) {
+    return json::ToString(answer["resources"][0]["verbs"]).find("create") != std::string::npos;
+  };
+  ASSERT_TRUE(is_created(Eventually(server, "/apis/example.com/v1", is_created)));
   EXPECT_EQ(server.Post(kThings, Thing("late", "{}")).status, 201);
 }
 
