@@ -38,6 +38,7 @@ Examples:
 constexpr std::string_view kServerUsage =
     R"(The API server of portcullis, under the name that envtest starts: objects are kept in memory, and no
 file is written. The pair apiserver.crt, apiserver.key of --cert-dir is the serving certificate.
+Controllers of kube-controller-manager run only if --controllers names them.
 
 Usage:
   kube-apiserver [flags]
@@ -49,6 +50,8 @@ int RunApiServer(const std::vector<std::string>& arguments) {
   server::Options options;
   options.store = "memory";
   options.data_dir = "";
+  // kube-apiserver has none of kube-controller-manager's: suites end their namespaces themselves.
+  options.controllers = {"-*"};
   if (const auto end = ReadServerFlags(kApiServer, arguments, options)) return *end;
   // The etcd that envtest starts and names is a stand-in.
   if (!options.etcd_servers.empty()) options.store = "memory";
