@@ -90,11 +90,10 @@ double ProcessStart() {
   return NumberIn("/proc/stat", "btime", 0) + started / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-void AddProcessStart(Registry& registry) {
-  registry.AddGaugeFunction(
-      {"process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
-       Stability::kNone},
-      [started = ProcessStart()] { return started; });
+void AddProcessStart(Registry& registry, Stability stability) {
+  registry.AddGaugeFunction({"process_start_time_seconds",
+                             "Start time of the process since unix epoch in seconds.", stability},
+                            [started = ProcessStart()] { return started; });
 }
 
 void AddProcessMetrics(Registry& registry) {

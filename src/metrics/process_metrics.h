@@ -11,7 +11,7 @@ namespace portcullis::metrics {
 
 void AddProcessMetrics(Registry& registry);
 // process_start_time_seconds alone.
-void AddProcessStart(Registry& registry);
+void AddProcessStart(Registry& registry, Stability stability = Stability::kNone);
 
 // Seconds since the epoch.
 double ProcessStart();

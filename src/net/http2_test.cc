@@ -256,5 +256,13 @@ TEST(Http2Test, HeadHasNoBody) {
   EXPECT_EQ(answer.headers.at("content-length"), "8");
 }
 
+TEST(Http2Test, HeadOfAnEmptyAnswerHasNoLength) {
+  TestServer test([](const auto& exchange) { exchange->Respond({}); });
+  H2Client client(test.server->port());
+
+  EXPECT_EQ(client.Run(client.Submit("HEAD", "/x")).headers.count("content-length"), 0U);
+  EXPECT_EQ(client.Run(client.Submit("GET", "/x")).headers.at("content-length"), "0");
+}
+
 }  // namespace
 }  // namespace portcullis::net

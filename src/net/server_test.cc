@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "base/strings.h"
 #include "net/testing/test_server.h"
 
 namespace portcullis::net {
@@ -386,6 +387,17 @@ TEST(ServerTest, HeadHasNoBody) {
   const auto answer = peer->ReadToEnd();
   EXPECT_NE(answer.find("Content-Length: 8\r\n"), std::string::npos) << answer;
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+}
+
+TEST(ServerTest, HeadOfAnEmptyAnswerHasNoLength) {
+  TestServer test([](const auto& exchange) { exchange->Respond({}); }, {}, false);
+  for (const auto& [method, has_length] : {std::pair{"HEAD", false}, {"GET", true}}) {
+    auto peer = RawPeer::Connect(test.server->port());
+    peer->Send(base::StrCat(method, " /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+
+    const auto answer = peer->ReadToEnd();
+    EXPECT_EQ(answer.find("Content-Length") != std::string::npos, has_length) << answer;
+  }
 }
 
 TEST(ServerTest, AsksForTheBodyWithContinue) {

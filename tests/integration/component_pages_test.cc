@@ -105,8 +105,40 @@ TEST(HealthChecks, AreCountedByTheirOutcome) {
       HasSubstr(
           "\nkubernetes_healthchecks_total{name=\"log\",status=\"success\",type=\"livez\"} 1\n"));
   EXPECT_THAT(page, HasSubstr("\nprocess_start_time_seconds "));
+  EXPECT_EQ(server.Call("POST", "/metrics/slis", "").body, page);
+}
+
+TEST(HealthChecks, AreForgottenByDelete) {
+  TestServer server;
+  server.Get("/livez");
   EXPECT_EQ(server.Delete("/metrics/slis").body, "metrics reset\n");
-  EXPECT_THAT(server.Get("/metrics/slis").body, Not(HasSubstr("name=\"ping\"")));
+  const Answer empty = server.Get("/metrics/slis");
+  EXPECT_EQ(empty.body, "");
+  EXPECT_FALSE(empty.headers.Has("Content-Type"));
+  EXPECT_FALSE(empty.headers.Has("Process-Start-Time-Unix"));
+  server.Get("/livez");
+  const std::string page = server.Get("/metrics/slis").body;
+  EXPECT_THAT(page, HasSubstr("name=\"ping\""));
+  EXPECT_THAT(page, Not(HasSubstr("process_start_time_seconds")));
+}
+
+TEST(Metrics, CountFromZeroAfterDelete) {
+  TestServer server;
+  server.Get("/api/v1/nodes");
+  const auto has_nodes = [&server] {
+    return server.Get("/metrics")
+               .body.find(
+                   "apiserver_request_total{code=\"200\",component=\"apiserver\","
+                   "dry_run=\"\",group=\"\",resource=\"nodes\"") != std::string::npos;
+  };
+  EXPECT_TRUE(has_nodes());
+  const Answer reset = server.Delete("/metrics");
+  EXPECT_EQ(reset.body, "metrics reset\n");
+  EXPECT_EQ(reset.headers.Get("Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_FALSE(reset.headers.Has("Process-Start-Time-Unix"));
+  EXPECT_FALSE(has_nodes());
+  server.Get("/api/v1/nodes");
+  EXPECT_TRUE(has_nodes());
 }
 
 TEST(ComponentPages, TellWhenTheProcessStarted) {
@@ -114,7 +146,6 @@ TEST(ComponentPages, TellWhenTheProcessStarted) {
   const std::string started(server.Get("/metrics").headers.Get("Process-Start-Time-Unix"));
   EXPECT_GT(std::stoll(started), 1'700'000'000);
   EXPECT_EQ(server.Get("/metrics/slis").headers.Get("Process-Start-Time-Unix"), started);
-  EXPECT_EQ(server.Call("POST", "/metrics/slis", "").body, "");
 }
 
 TEST(ComponentPages, ChangeTheVerbosityOfTheLog) {

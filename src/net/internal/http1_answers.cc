@@ -71,6 +71,8 @@ std::string& Http1Session::BuildHead(int status, const Headers& headers,
     head.append(connection_.loop().HttpDate());
     head.append("\r\n");
   }
+  // As Go's server: that a HEAD would have no body is not told.
+  has_length = has_length || (is_head_ && content_length == 0);
   if (content_length != std::numeric_limits<std::size_t>::max() && HasBody(status) && !has_length) {
     head.append("Content-Length: ");
     AppendNumber(content_length, 10, head);

@@ -78,8 +78,10 @@ void Http2Session::SubmitHead(H2Stream& stream, int status, const Headers& heade
     fields.emplace_back(std::move(name), std::move(value));
   }
   if (!dated) fields.emplace_back("date", connection_.loop().HttpDate());
-  if (content_length != std::numeric_limits<std::size_t>::max() && status >= 200 && status != 204 &&
-      status != 304) {
+  // As Go's server: that a HEAD would have no body is not told.
+  const bool is_told = content_length != std::numeric_limits<std::size_t>::max() &&
+                       (content_length > 0 || !stream.is_head);
+  if (is_told && status >= 200 && status != 204 && status != 304) {
     fields.emplace_back("content-length", std::to_string(content_length));
   }
   std::vector<nghttp2_nv> list;

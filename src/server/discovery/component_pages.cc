@@ -160,8 +160,6 @@ Reply ServeFlagz(Call& call) {
 }
 
 struct HealthMetrics::Series {
-  Series() { metrics::AddProcessStart(registry); }
-
   metrics::Registry registry;
   metrics::Family<metrics::Gauge>& last = registry.AddGauge(
       {"kubernetes_healthcheck", "This metric records the result of a single healthcheck.",
@@ -178,7 +176,15 @@ std::string ProcessStartSeconds() {
   return std::to_string(static_cast<std::int64_t>(kStart));
 }
 
-HealthMetrics::HealthMetrics() : series_(std::make_shared<Series>()) {}
+Reply MetricsWereReset() {
+  Reply reply = TextReply(200, "metrics reset\n");
+  reply.headers.Remove("X-Content-Type-Options");
+  return reply;
+}
+
+HealthMetrics::HealthMetrics() : series_(std::make_shared<Series>()) {
+  metrics::AddProcessStart(series_->registry, metrics::Stability::kAlpha);
+}
 HealthMetrics::~HealthMetrics() = default;
 
 std::shared_ptr<HealthMetrics::Series> HealthMetrics::series() const {
@@ -196,15 +202,14 @@ Reply HealthMetrics::Serve(Call& call) {
   if (call.info.method == "DELETE") {
     const base::MutexLock lock(mutex_);
     series_ = std::make_shared<Series>();
-    Reply reply = TextReply(200, "metrics reset\n");
-    reply.headers.Remove("X-Content-Type-Options");
-    return reply;
+    return MetricsWereReset();
   }
-  if (call.info.method != "GET" && call.info.method != "HEAD") return {.content_type = {}};
   Reply reply;
+  reply.body = series()->registry.Expose();
+  reply.content_type.clear();
+  if (reply.body.empty()) return reply;
   reply.content_type = std::string(metrics::kContentType);
   reply.headers.Set(kProcessStartHeader, ProcessStartSeconds());
-  reply.body = series()->registry.Expose();
   return reply;
 }
 

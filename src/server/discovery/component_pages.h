@@ -26,6 +26,8 @@ Reply ServeFlagz(Call& call);
 // The header of metrics that says when the process started, in seconds since 1970.
 inline constexpr std::string_view kProcessStartHeader = "Process-Start-Time-Unix";
 std::string ProcessStartSeconds();
+// The answer to the DELETE that resets metrics.
+Reply MetricsWereReset();
 
 // kubernetes_healthcheck and kubernetes_healthchecks_total. Thread-safe.
 class HealthMetrics {
@@ -35,7 +37,7 @@ class HealthMetrics {
 
   // The outcome of one check of /healthz, /livez or /readyz ("healthz", …).
   void Observe(std::string_view check, std::string_view kind, bool healthy);
-  // GET shows them, DELETE forgets them.
+  // DELETE forgets them, with the start of the process; any other method shows them.
   Reply Serve(Call& call);
 
  private:

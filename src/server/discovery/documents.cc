@@ -218,6 +218,24 @@ Reply Documents::ServeFlowControl(Call& call) {
   return reply;
 }
 
+Reply Documents::ServeMetrics(Call& call) {
+  env_.seats->Publish();
+  {
+    const base::MutexLock lock(publishing_);
+    PublishCounts(env_, *call.catalog);
+  }
+  std::string page = env_.metrics->Expose();
+  if (call.info.method == "DELETE") {
+    reset_.Reset(page);
+    return MetricsWereReset();
+  }
+  Reply reply;
+  reply.content_type = std::string(metrics::kContentType);
+  reply.headers.Set(kProcessStartHeader, ProcessStartSeconds());
+  reply.body = reset_.Since(std::move(page));
+  return reply;
+}
+
 Reply Documents::Serve(Call& call) {
   const std::string_view path = call.info.path;
   // What kube-apiserver serves as a web service takes slashes at the end; the others do not.
@@ -235,18 +253,7 @@ Reply Documents::Serve(Call& call) {
   for (std::string_view kind : {"/healthz", "/livez", "/readyz"}) {
     if (path == kind || path.starts_with(base::StrCat(kind, "/"))) return ServeHealth(call);
   }
-  if (path == "/metrics") {
-    Reply reply;
-    reply.content_type = std::string(metrics::kContentType);
-    env_.seats->Publish();
-    {
-      const base::MutexLock lock(publishing_);
-      PublishCounts(env_, *call.catalog);
-    }
-    reply.headers.Set(kProcessStartHeader, ProcessStartSeconds());
-    reply.body = env_.metrics->Expose();
-    return reply;
-  }
+  if (path == "/metrics") return ServeMetrics(call);
   if (env_.options->profiling &&
       (path == kDebugFlagsPath || path.starts_with(base::StrCat(kDebugFlagsPath, "/")))) {
     return ServeDebugFlags(call);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "metrics/page_reset.h"
 #include "net/client.h"
 #include "server/call.h"
 #include "server/discovery/component_pages.h"
@@ -82,11 +83,13 @@ class Documents {
   Reply ServeKeys(Call& call);    // REQUIRES: tokens are signed here
   Reply ServeIssuer(Call& call);  // the same
   Reply ServeVersion(Call& call);
+  Reply ServeMetrics(Call& call);
 
   const Environment& env_;
   net::HttpsClient* client_ = nullptr;
   std::atomic<bool> stopping_{false};
   HealthMetrics health_;
+  metrics::PageReset reset_;
   base::Mutex publishing_;  // held while counts of /metrics are looked up
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> made_for_ PC_GUARDED_BY(mutex_);
