@@ -438,7 +438,7 @@ void CheckApproval(Value object, FieldErrors& errors) {
 }
 
 void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& errors) {
-  const Value spec = definition["spec"];
+  const Value spec = WithSentItems(ctx.arena, definition["spec"], ctx.sent["spec"]);
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
   if (group.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/sorted.h"
 #include "registry/validation/checks.h"
 
@@ -193,6 +194,26 @@ Value WithSentEmpties(json::Arena& arena, Value value, Value sent) {
     }
   }
   return out.Build();
+}
+
+Value WithSentItems(json::Arena& arena, Value value, Value sent) {
+  if (value.is_array()) {
+    std::size_t index = 0;
+    return json::EditElements(
+        arena, value, [&](Value each) { return WithSentItems(arena, each, sent[index++]); });
+  }
+  if (!value.is_object()) return value;
+  for (const json::Member& member : sent.members()) {
+    const Value given = member.value;
+    const Value* kept = value.Find(member.name());
+    if (kept != nullptr) {
+      const Value inner = WithSentItems(arena, *kept, given);
+      if (!inner.IsSameAs(*kept)) value = json::With(arena, value, member.name(), inner);
+    } else if (member.name() == "items" && !given.is_null() && !given.is_object()) {
+      value = json::With(arena, value, member.name(), given);
+    }
+  }
+  return value;
 }
 
 std::string RuleText(Value rule) {

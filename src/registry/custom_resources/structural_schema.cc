@@ -378,8 +378,7 @@ class Vocabulary {
     if (items.is_null()) {
       errors_.push_back(api::Required(path.Child("items"),
                                       "must have a schema if x-kubernetes-list-type is map"));
-    }
-    if (items.is_array()) {
+    } else if (!items.is_object()) {
       errors_.push_back(
           api::Invalid(path.Child("items"), api::BadValue::Raw(ItemsText(items)),
                        "must only have a single schema if x-kubernetes-list-type is map"));
