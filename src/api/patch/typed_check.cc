@@ -262,13 +262,23 @@ bool IsUnreadable(Value template_metadata) {
   return false;
 }
 
+bool HasUnreadableClaim(Value pod_spec) {
+  const auto volumes = pod_spec["volumes"].elements();
+  return std::any_of(volumes.begin(), volumes.end(), [](const Value& volume) {
+    return IsUnreadable(volume["ephemeral"]["volumeClaimTemplate"]["metadata"]);
+  });
+}
+
 bool HasUnreadable(Value object) {
   const Value spec = object["spec"];
   const auto claims = spec["volumeClaimTemplates"].elements();
-  return IsUnreadable(spec["template"]["metadata"]) ||
-         IsUnreadable(object["template"]["metadata"]) ||
-         IsUnreadable(spec["jobTemplate"]["metadata"]) ||
-         IsUnreadable(spec["jobTemplate"]["spec"]["template"]["metadata"]) ||
+  const Value templates[] = {spec["template"], object["template"], spec["jobTemplate"],
+                             spec["jobTemplate"]["spec"]["template"]};
+  return HasUnreadableClaim(spec) ||
+         std::any_of(std::begin(templates), std::end(templates),
+                     [](const Value& each) {
+                       return IsUnreadable(each["metadata"]) || HasUnreadableClaim(each["spec"]);
+                     }) ||
          std::any_of(claims.begin(), claims.end(),
                      [](const Value& claim) { return IsUnreadable(claim["metadata"]); });
 }
