@@ -139,6 +139,17 @@ TEST_F(KubeCelTest, ErrorsHaveKubernetesTexts) {
 }
 
 // As keys of Go's maps; recorded from kube-apiserver.
+TEST_F(KubeCelTest, AFieldOfAUrlIsAnError) {
+  const std::string begin =
+      "compile: compilation failed: ERROR: <input>:1:17: unexpected failed resolution of "
+      "'kubernetes.URL'\n | url('https://a').x.join(1)\n | ................^\nERROR: "
+      "<input>:1:24: ";
+  EXPECT_EQ(Run("url('https://a').x.join(1)"),
+            begin +
+                "found no matching overload for 'join' applied to '!error!.(int)'\n"
+                " | url('https://a').x.join(1)\n | .......................^");
+}
+
 TEST_F(KubeCelTest, ObjectsAsKeysOfMaps) {
   constexpr std::string_view kSemver =
       "error: internal error: runtime error: hash of unhashable type cel.Semver";

@@ -184,6 +184,7 @@ class Checker {
       default:
         if (IsMessageWithoutFields(target)) {
           Report(expr->offset, "unexpected failed resolution of " + Quoted(target->name));
+          type = &kErrorType;
         } else if (!IsDynOrError(target)) {
           Report(expr->offset, "type " + Shown(target) + " does not support field selection");
         }

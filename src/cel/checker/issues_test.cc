@@ -133,6 +133,11 @@ TEST(IssuesTest, MacrosBesideSyntaxErrors) {
        " | (1 + ) && has(b)\n | .....^\n"
        "ERROR: <input>:1:15: invalid argument to has() macro\n"
        " | (1 + ) && has(b)\n | ..............^"},
+      {"has(a.b ? c.d)",
+       "ERROR: <input>:1:9: invalid argument to has() macro\n"
+       " | has(a.b ? c.d)\n | ........^\n"
+       "ERROR: <input>:1:14: Syntax error: mismatched input ')' expecting ':'\n"
+       " | has(a.b ? c.d)\n | .............^"},
       {"[1].all(x, )",
        "ERROR: <input>:1:12: Syntax error: mismatched input ')' expecting START\n"
        " | [1].all(x, )\n | ...........^"},

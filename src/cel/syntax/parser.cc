@@ -79,8 +79,8 @@ class Parser : private TokenCursor, private AstBuilder {
       then = Or();
     }
     height = std::max(height, height_);
-    if (!Match(Token::kColon, kExprStart, Place::kOtherwise)) return condition;
-    Expr* otherwise = Expression();
+    const bool is_whole = Match(Token::kColon, kExprStart, Place::kOtherwise);
+    Expr* otherwise = is_whole ? Expression() : ErrorNode();
     height_ = std::max(height, height_) + 1;
     return NewCall(op::kConditional, offset, {condition, then, otherwise});
   }
