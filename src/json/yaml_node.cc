@@ -78,6 +78,18 @@ class Source {
     return 1;
   }
 
+  // The text from that character on.
+  std::string_view From(const yaml_mark_t& mark) const {
+    std::string_view rest = text_;
+    if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    for (std::size_t left = mark.index; left > 0 && !rest.empty(); --left) {
+      do rest.remove_prefix(1);
+      while (!rest.empty() && continues(rest[0]));
+    }
+    return rest;
+  }
+
  private:
   static constexpr std::size_t kChunk = 512;
   std::string text_;
@@ -127,10 +139,30 @@ class TreeReader {
     } else {
       line = parser_.context_mark.line;
     }
-    const std::string_view problem =
+    std::string_view problem =
         parser_.problem == nullptr ? "unknown problem parsing YAML content" : parser_.problem;
+    if (problem == "could not find expected ':'" && IsNoToken()) {
+      problem = "found character that cannot start any token";
+    }
     if (line == 0) return YamlError(problem);
     return YamlError(base::StrCat("line ", std::to_string(line), ": ", problem));
+  }
+
+  // Whether no token can begin where libyaml misses the colon of a key. It looks for such keys before each token,
+  // Go's library when their turn comes: if nothing but space and comments is between, once it has the token.
+  bool IsNoToken() const {
+    const std::string_view at = source_.From(parser_.problem_mark);
+    std::string_view before = source_.From(parser_.context_mark);
+    before = before.substr(0, before.size() - at.size());
+    before.remove_prefix(std::min(before.find('\n'), before.size()));
+    for (const std::string_view line : base::Split(before, '\n')) {
+      const std::string_view text = base::Trim(line);
+      if (!text.empty() && text[0] != '#') return false;
+    }
+    const bool in_flow = parser_.flow_level > 0;
+    return !at.empty() && (std::string_view("\t@`").find(at[0]) != std::string_view::npos ||
+                           (at[0] == '%' && parser_.problem_mark.column > 0) ||
+                           (in_flow && (at[0] == '|' || at[0] == '>')));
   }
 
   base::Status Handle(const Event& event) {

@@ -158,6 +158,23 @@ TEST(Yaml, Streams) {
             "error converting YAML to JSON: yaml: mapping values are not allowed in this context");
 }
 
+TEST(Yaml, TellsOfACharacterBeforeTheMissingColonInFrontOfIt) {
+  constexpr std::string_view kNoToken = "found character that cannot start any token";
+  constexpr std::string_view kNoColon = "could not find expected ':'";
+  const std::tuple<std::string_view, int, std::string_view> facts[] = {
+      {"a: 1\n{{ if .x }}\n\tb: 2", 3, kNoToken},
+      {"a: 1\n{\xC3\xA9: c}\n# d\n@e", 4, kNoToken},
+      {"a: 1\n{b:\n|", 3, kNoToken},
+      {"a: 1\n{b: \"c\nd\"}\n@e", 3, kNoColon},
+      {"a: 1\n\"c\nd\"\n@e", 3, kNoColon},
+      {"a: 1\n{{ if .x }}\nb: 2", 3, kNoColon},
+      {"a: 1\n{{ if .x }}\n%b", 3, kNoColon},
+  };
+  for (const auto& [text, line, problem] : facts) {
+    EXPECT_EQ(ToJson(text), "yaml: line " + std::to_string(line) + ": " + std::string(problem));
+  }
+}
+
 TEST(Yaml, WritesBlocks) {
   EXPECT_EQ(FromJson(R"({"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"name":"a",
                          "args":["-c",["x","y"],{}]}],"empty":[],"none":null}})"),
