@@ -14,6 +14,7 @@
 #include "json/sorted.h"
 #include "json/value_set.h"
 #include "registry/pods/app_armor.h"
+#include "registry/pods/pod_disabled_fields.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/go_diff.h"
 #include "registry/validation/sent_values.h"
@@ -312,7 +313,8 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
   std::string diff;
   if (ctx.catalog != nullptr) {
     if (const auto* schema = ctx.catalog->FindDefinition("io.k8s.api.core.v1.PodSpec")) {
-      diff = "\n" + GoDiff(*schema, before, munged, WithRequests(ctx.arena, ctx.sent["spec"]));
+      const json::Value sent = WithoutDisabledFieldsOfPods(ctx, "", ctx.sent["spec"], before);
+      diff = "\n" + GoDiff(*schema, before, munged, WithRequests(ctx.arena, sent));
     }
   }
   errors.push_back(api::Forbidden(FieldPath("spec"), base::StrCat(kMayNotChange, diff)));

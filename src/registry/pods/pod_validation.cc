@@ -3,6 +3,7 @@
 // Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
 
 #include "base/strings.h"
+#include "registry/pods/pod_disabled_fields.h"
 #include "registry/pods/pod_parts.h"
 #include "registry/validation/addresses.h"
 
@@ -256,6 +257,9 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   CheckVolumes(pod, metadata, path.Child("volumes"), errors);
   CheckResourceClaims(spec["resourceClaims"], path.Child("resourceClaims"), errors);
   CheckContainers(pod, path, errors);
+  if (!spec["ephemeralContainers"].empty()) {
+    pod.sent = WithoutDisabledFieldsOfPods(ctx, "", pod.sent, old);
+  }
   CheckEphemeralContainers(pod, path.Child("ephemeralContainers"), errors);
   CheckPodResources(pod, path.Child("resources"), errors);
   CheckHostNetworkPorts(pod, path, errors);
