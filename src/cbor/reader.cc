@@ -14,6 +14,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "cbor/cursor.h"
+#include "golang/strconv.h"
 #include "golang/time.h"
 
 namespace portcullis::cbor {
@@ -32,10 +33,11 @@ std::string_view NameOf(Major major) { return kTypeNames[static_cast<std::size_t
 
 base::Status UnexpectedEnd() { return base::BadRequest("unexpected EOF"); }
 
-base::Status Unmarshal(Major major, std::string_view go_type, std::string_view why = {}) {
-  return base::BadRequest(base::StrCat("cbor: cannot unmarshal ", NameOf(major),
-                                       " into Go value of type ", go_type, why.empty() ? "" : " (",
-                                       why, why.empty() ? "" : ")"));
+base::Status Unmarshal(Major major, std::string_view go_type, std::string_view why = {},
+                       std::string_view into = "value") {
+  return base::BadRequest(base::StrCat("cbor: cannot unmarshal ", NameOf(major), " into Go ", into,
+                                       " of type ", go_type, why.empty() ? "" : " (", why,
+                                       why.empty() ? "" : ")"));
 }
 
 base::Status NotAccepted(Major major, std::string_view what) {
@@ -209,12 +211,48 @@ class Checker {
   std::vector<Open> open_;
 };
 
+std::string IntegerText(const Head& head) {
+  if (head.major == Major::kPositive) return std::to_string(head.argument);
+  const bool is_last = head.argument == std::numeric_limits<std::uint64_t>::max();
+  return base::StrCat("-", is_last ? "18446744073709551616" : std::to_string(head.argument + 1));
+}
+
+std::string Overflow(const Head& head) {
+  return base::StrCat(IntegerText(head), " overflows Go's int64");
+}
+
+// A key that is no string: this, the digit of its major type, its argument or text. No name begins so.
+constexpr std::string_view kForeign = "\xff\xfe";
+
+// The head of a key that is no string.
+std::optional<Head> HeadOf(std::string_view key) {
+  if (!key.starts_with(kForeign) || key.size() < kForeign.size() + 2) return std::nullopt;
+  Head head{.major = static_cast<Major>(key[kForeign.size()] - '0')};
+  if (head.major > Major::kPrimitive) return std::nullopt;
+  for (const char digit : key.substr(kForeign.size() + 1)) {
+    head.argument = head.argument * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  return head;
+}
+
+// As errors show it.
+std::string ShownKey(std::string_view key) {
+  const auto head = HeadOf(key);
+  if (!head) return base::GoQuote(key);
+  if (head->major == Major::kNegative) return IntegerText(*head);
+  if (head->major == Major::kPositive)
+    return std::to_string(static_cast<std::int64_t>(head->argument));
+  return std::string(key.substr(kForeign.size() + 1));
+}
+
 // The content of well-formed bytes.
 class Parser {
  public:
-  // `only`, if given, are the names of the members of the outermost map that are read.
-  Parser(json::Arena& arena, std::string_view bytes, const std::span<const std::string_view>* only)
-      : arena_(arena), cursor_(bytes), only_(only) {}
+  // `only`, if given, are the names of the members of the outermost map that are read; `typed`: keys that
+  // are no strings are kept, as KeyFault() reads them.
+  Parser(json::Arena& arena, std::string_view bytes, const std::span<const std::string_view>* only,
+         bool typed = false)
+      : arena_(arena), cursor_(bytes), only_(only), typed_(typed) {}
 
   base::Result<json::Value> Run() {
     for (;;) {
@@ -267,7 +305,7 @@ class Parser {
     const auto members = std::span<const json::Member>(members_).subspan(open.first);
     if (const auto repeated = FirstRepeated(members)) {
       return base::BadRequest(base::StrCat("cbor: found duplicate map key ",
-                                           base::GoQuote(members[*repeated].name()),
+                                           ShownKey(members[*repeated].name()),
                                            " at map element index ", std::to_string(*repeated)));
     }
     const json::Value object = json::MakeObject(arena_, members);
@@ -306,31 +344,44 @@ class Parser {
     return first;
   }
 
+  // A key that is no string.
+  std::string_view ForeignKey(const Head& head) {
+    std::string text;
+    if (head.major <= Major::kNegative) {
+      text = std::to_string(head.argument);
+    } else if (head.major != Major::kPrimitive) {
+      text = std::to_string(cursor_.position());  // of nothing that can be compared
+    } else if (head.info < kTwoBytes) {
+      text = head.info == kNull ? "<nil>" : head.info == kTrue ? "true" : "false";
+    } else {
+      text = golang::FormatFloat(FloatOf(head));
+    }
+    head.major == Major::kTag ? cursor_.SkipItem() : cursor_.SkipContent(head);
+    return arena_.Copy(
+        base::StrCat(kForeign, std::string(1, static_cast<char>('0' + int(head.major))), text));
+  }
+
   // False: there is nothing to read of this pair.
   base::Result<bool> TakeKey() {
     const bool filtered = only_ != nullptr && open_.size() == 1;
     std::uint64_t encoding = open_.back().encoding;
-    const Head head = TRY(TakeTags(encoding));
+    Head head = TRY(TakeTags(encoding));
     const bool is_string = head.major == Major::kBytes || head.major == Major::kText;
+    const bool is_null = head.major == Major::kPrimitive && head.info == kNull;
     if (is_string) {
       open_.back().key = TRY(String(head, encoding));
-    } else if (head.major == Major::kPrimitive && head.info == kNull) {
-      open_.back().key = {};
-    } else if (filtered) {
-      cursor_.SkipContent(head);
-    } else {
-      return Unmarshal(head.major, "string");
+    } else if (filtered || (typed_ && !is_null)) {
+      open_.back().key = ForeignKey(head);
+    } else if (!is_null) {  // the key of the pair before stays where it is
+      if (head.major == Major::kTag) head = cursor_.Peek();
+      const bool overflows = head.major == Major::kNegative && head.argument >> 63 != 0;
+      return Unmarshal(head.major, "string", overflows ? Overflow(head) : "");
     }
     if (!filtered) return true;
-    const bool wanted =
-        is_string && std::find(only_->begin(), only_->end(), open_.back().key) != only_->end();
-    if (wanted) return true;
+    if (is_string && std::find(only_->begin(), only_->end(), open_.back().key) != only_->end())
+      return true;
     cursor_.SkipItem();
-    if (is_string) {
-      Put(json::Value());
-    } else if (!open_.back().indefinite) {
-      --open_.back().left;
-    }
+    Put(json::Value());
     return false;
   }
 
@@ -396,13 +447,7 @@ class Parser {
       const auto number = static_cast<std::int64_t>(head.argument);
       return json::Value::Int(head.major == Major::kPositive ? number : -1 - number);
     }
-    std::string text = std::to_string(head.argument);
-    if (head.major == Major::kNegative) {
-      const bool is_last = head.argument == std::numeric_limits<std::uint64_t>::max();
-      text =
-          base::StrCat("-", is_last ? "18446744073709551616" : std::to_string(head.argument + 1));
-    }
-    return Unmarshal(head.major, go_type, base::StrCat(text, " overflows Go's int64"));
+    return Unmarshal(head.major, go_type, Overflow(head));
   }
 
   static base::Result<json::Value> Primitive(const Head& head) {
@@ -486,6 +531,7 @@ class Parser {
   json::Arena& arena_;
   Cursor cursor_;
   const std::span<const std::string_view>* const only_;
+  const bool typed_;
   std::vector<Open> open_;
   // Of everything that is open.
   std::vector<json::Value> elements_;
@@ -501,10 +547,38 @@ base::Result<json::Value> Parse(json::Arena& arena, std::string_view bytes) {
   return Parser(arena, arena.Copy(bytes), nullptr).Run();
 }
 
+base::Result<json::Value> ParseTyped(json::Arena& arena, std::string_view bytes) {
+  TRY(CheckWellFormed(bytes));
+  return Parser(arena, arena.Copy(bytes), nullptr, true).Run();
+}
+
 base::Result<json::Value> ParseMembers(json::Arena& arena, std::string_view bytes,
                                        std::span<const std::string_view> names) {
   TRY(CheckWellFormed(bytes));
-  return Parser(arena, arena.Copy(bytes), &names).Run();
+  const json::Value value = TRY(Parser(arena, arena.Copy(bytes), &names).Run());
+  for (const json::Member& member : value.members()) {
+    const std::string fault = KeyFault(member.name(), true, "value");
+    if (!fault.empty()) return base::BadRequest(fault);
+  }
+  return value;
+}
+
+std::string KeyFault(std::string_view key, bool of_struct, std::string_view into) {
+  const auto head = HeadOf(key);
+  if (!head) return {};
+  const bool is_integer = head->major <= Major::kNegative;
+  const bool overflows = head->major == Major::kNegative && head->argument >> 63 != 0;
+  if (of_struct && is_integer && !overflows) return {};
+  std::string why;
+  if (is_integer && overflows) {
+    why = of_struct ? base::StrCat("-1-", std::to_string(head->argument), " overflows Go's int64")
+                    : Overflow(*head);
+  } else if (of_struct) {
+    why = base::StrCat("map key is of type ", NameOf(head->major),
+                       " and cannot be used to match struct field name");
+  }
+  return std::string(
+      Unmarshal(head->major, of_struct && is_integer ? "int64" : "string", why, into).message());
 }
 
 std::string_view TypeName(json::Value value) {

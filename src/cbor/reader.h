@@ -16,6 +16,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -29,6 +30,14 @@ base::Status CheckWellFormed(std::string_view bytes);
 
 // The whole item. Errors as above, and "cbor: found duplicate map key "a" at map element index 1".
 base::Result<json::Value> Parse(json::Arena& arena, std::string_view bytes);
+
+// The same for content of a Go type, whose structs take keys that are numbers for unknown fields: keys that
+// are no strings are kept under names that KeyFault() reads.
+base::Result<json::Value> ParseTyped(json::Arena& arena, std::string_view bytes);
+
+// What is said of a key that is no string: of a struct's, or of a map's; "" if there is nothing wrong with
+// it. `into` is what it was read for: "value", "struct field v1.ConfigMap.data".
+std::string KeyFault(std::string_view key, bool of_struct, std::string_view into);
 
 // Of a map only the members of these names, as a Go struct with these fields alone would get it:
 // other values may be anything well-formed, and are null. What is no map is read whole.

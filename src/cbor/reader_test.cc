@@ -161,11 +161,35 @@ TEST(CborReader, ReadsNamedMembersAlone) {
     return value.ok() ? json::ToString(*value) : value.status().message();
   };
   EXPECT_EQ(read("a2 4161 a2 01f0 01f7 44 6b696e64 4178"), R"({"a":null,"kind":"x"})");
-  EXPECT_EQ(read("bf 4161 9f 5f4161ff bf0102ff d6 4100 ff 44 6b696e64 4178 01 02 ff"),
+  EXPECT_EQ(read("bf 4161 9f 5f4161ff bf0102ff d6 4100 ff 44 6b696e64 4178 ff"),
             R"({"a":null,"kind":"x"})");
   EXPECT_EQ(read("a2 44 6b696e64 4178 64 6b696e64 4179"),
             R"(cbor: found duplicate map key "kind" at map element index 1)");
   EXPECT_EQ(read("82 01 02"), "[1,2]");
+  EXPECT_EQ(read("a2 01 f6 01 f6"), "cbor: found duplicate map key 1 at map element index 1");
+  EXPECT_EQ(read("a1 f5 f6"),
+            "cbor: cannot unmarshal primitives into Go value of type string (map key is of type "
+            "primitives and cannot be used to match struct field name)");
+  EXPECT_EQ(read("a1 3b ffffffffffffffff f6"),
+            "cbor: cannot unmarshal negative integer into Go value of type int64 "
+            "(-1-18446744073709551615 overflows Go's int64)");
+}
+
+TEST(CborReader, KeepsKeysThatAreNumbersForTheTypesToJudge) {
+  json::Arena arena;
+  const auto value = ParseTyped(arena, Bytes("a2 4161 01 20 02"));
+  ASSERT_TRUE(value.ok());
+  ASSERT_EQ(value->size(), 2U);
+  const std::string_view key = value->members()[1].name();
+  EXPECT_EQ(KeyFault("a", false, "value"), "");
+  EXPECT_EQ(KeyFault(key, true, "value"), "");
+  EXPECT_EQ(
+      KeyFault(key, false, "struct field v1.ConfigMap.data"),
+      "cbor: cannot unmarshal negative integer into Go struct field v1.ConfigMap.data of type "
+      "string");
+  // Of content without types, a null is the key of the pair before.
+  EXPECT_EQ(Read(Bytes("a2 4161 01 f6 02")),
+            R"(cbor: found duplicate map key "a" at map element index 1)");
 }
 
 }  // namespace

@@ -164,6 +164,46 @@ TEST(CborClients, BodiesAreRefusedAsByTheGoDecoder) {
   EXPECT_EQ(warned.warnings()[0], R"(299 - "cbor: found unknown field at map element index 3")");
 }
 
+// Texts recorded from kube-apiserver.
+TEST(CborClients, KeysThatAreNumbersNameNoField) {
+  TestServer server(EnableCbor);
+  const auto post = [&](std::string_view metadata, std::string_view data, std::string_view query) {
+    const std::string body = base::StrCat(cbor::kSelfDescribed,
+                                          "\xa5\x4a"
+                                          "apiVersion\x42v1\x44kind\x49"
+                                          "ConfigMap\x48metadata",
+                                          metadata,
+                                          "\x44"
+                                          "data",
+                                          data, "\x20\x41x");
+    return Send(server, "POST", base::StrCat(kConfigMaps, "?dryRun=All", query), body);
+  };
+  constexpr std::string_view kNamed =
+      "\xa1\x44name\x41"
+      "a";
+  constexpr std::string_view kNumbered =
+      "\xa2\x44name\x41"
+      "a\x01\x41x";
+  constexpr std::string_view kUnhandled =
+      "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: ";
+
+  const Answer warned = post(kNamed, "\xa0", "");
+  const Answer deeper = post(kNumbered, "\xa0", "&fieldValidation=Strict");
+  const Answer of_data = post(kNamed, "\xa1\x01\x41x", "&fieldValidation=Ignore");
+
+  EXPECT_EQ(warned.status, 201);
+  ASSERT_EQ(warned.warnings().size(), 1U);
+  EXPECT_EQ(warned.warnings()[0], R"(299 - "cbor: found unknown field at map element index 4")");
+  EXPECT_EQ(
+      MessageOf(deeper),
+      base::StrCat(kUnhandled,
+                   "strict decoding error: cbor: found unknown field at map element index 1"));
+  EXPECT_EQ(MessageOf(of_data),
+            base::StrCat(kUnhandled,
+                         "cbor: cannot unmarshal positive integer into Go struct field "
+                         "v1.ConfigMap.data of type string"));
+}
+
 TEST(CborClients, CustomResourcesSayOfWhatKindTheyAre) {
   TestServer server(EnableCbor);
   server.Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({

@@ -108,8 +108,12 @@ base::Result<json::Value> ReadCborTypeMeta(json::Arena& arena, std::string_view 
 // `custom`: of a kind without a type, which may say of what kind it is in any way.
 base::Result<Body> ReadCbor(json::Arena& arena, std::string_view bytes, bool custom) {
   Body body;
-  auto value = cbor::Parse(arena, bytes);
+  auto value = custom ? cbor::Parse(arena, bytes) : cbor::ParseTyped(arena, bytes);
+  const auto is_read = [](const json::Member& member) {
+    return cbor::KeyFault(member.name(), true, "value").empty();
+  };
   if (value.ok() && value->is_object() &&
+      std::all_of(value->members().begin(), value->members().end(), is_read) &&
       (custom || ((*value)["kind"].is_string() && (*value)["apiVersion"].is_string()))) {
     body.value = *value;
     return body;

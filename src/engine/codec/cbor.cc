@@ -2,6 +2,9 @@
 
 #include "engine/codec/cbor.h"
 
+#include <utility>
+#include <vector>
+
 #include "api/names.h"
 #include "base/strings.h"
 #include "cbor/reader.h"
@@ -78,7 +81,10 @@ class Checker {
         return CheckFields(schema, value);
       case Kind::kMap:
         if (schema.element == nullptr) return;
-        for (const json::Member& member : value.members()) Check(*schema.element, member.value);
+        for (const json::Member& member : value.members()) {
+          CheckKey(member.name(), false);
+          Check(*schema.element, member.value);
+        }
         return;
       case Kind::kArray:
         if (schema.element == nullptr) return;
@@ -91,9 +97,38 @@ class Checker {
         return CheckRange(schema, value.AsInt());
       case Kind::kBytes:
         return CheckBytes(value);
+      case Kind::kAny:
+        return CheckAny(schema, value);
       default:
         return;
     }
+  }
+
+  void CheckKey(std::string_view key, bool of_struct) {
+    std::string fault = cbor::KeyFault(key, of_struct, Into());
+    if (faults_.type_error.empty()) faults_.type_error = std::move(fault);
+  }
+
+  void CheckAny(const Schema& schema, json::Value value) {
+    std::vector<json::Value> open = {value};  // may be 10,000 levels: not on the stack
+    while (!open.empty()) {
+      const json::Value next = open.back();
+      open.pop_back();
+      for (const json::Value& element : next.elements()) open.push_back(element);
+      for (const json::Member& member : next.members()) {
+        open.push_back(member.value);
+        const std::string fault = cbor::KeyFault(member.name(), false, "value");
+        if (fault.empty() || !faults_.type_error.empty()) continue;
+        if (schema.go_type == "v1.FieldsV1")
+          faults_.type_error =
+              "failed to transcode FieldsV1 to JSON: metav1.FieldsV1 cbor invalid: ";
+        faults_.type_error += fault;
+      }
+    }
+  }
+
+  std::string Into() const {
+    return field_.empty() ? "value" : base::StrCat("struct field ", top_, ".", field_);
   }
 
   void CheckFields(const Schema& schema, json::Value value) {
@@ -101,6 +136,7 @@ class Checker {
     ++depth_;
     std::size_t position = 0;
     for (const json::Member& member : value.members()) {
+      CheckKey(member.name(), true);
       if (outermost) field_ = member.name();
       const Field* field = schema.FindField(member.name(), member.hash);
       const bool is_meta = outermost && (member.name() == "kind" || member.name() == "apiVersion");
@@ -132,10 +168,8 @@ class Checker {
   }
 
   void WrongType(const Schema& schema, json::Value value, std::string_view why = {}) {
-    const std::string into =
-        field_.empty() ? std::string("value") : base::StrCat("struct field ", top_, ".", field_);
     faults_.type_error = base::StrCat("cbor: cannot unmarshal ", cbor::TypeName(value), " into Go ",
-                                      into, " of type ", ScalarType(schema, value));
+                                      Into(), " of type ", ScalarType(schema, value));
     if (!why.empty()) faults_.type_error += base::StrCat(" (", why, ")");
   }
 
