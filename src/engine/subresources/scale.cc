@@ -276,7 +276,7 @@ class ScaleUpdate final : public Execution {
     context.subresource = {};
     std::vector<std::string> warnings;
     context.warnings = &warnings;
-    next = strategy_.PrepareForUpdate(context, next, live);
+    next = KeepTimes(op_, strategy_.PrepareForUpdate(context, next, live), live);
     api::FieldErrors errors;
     if (op_.resource->custom) strategy_.ValidateUpdate(context, next, live, errors);
     strategy_.UpdateWarnings(context, next, live, warnings);
