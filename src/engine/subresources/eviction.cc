@@ -192,7 +192,7 @@ json::Value TooManyBudgets(json::Arena& arena) {
 
 // The deletion that an eviction comes to, step by step: a disruption is taken from the budget, the pod
 // is marked with why it goes, and deleted in the state in which it was judged, unless the client
-// names another. Each step is tried again after a conflict.
+// names another (of a pod that goes because it is not ready that does not count). Each step is tried again after a conflict.
 class Eviction final : public Execution {
  public:
   Eviction(Operation& op, DeleteOptions options) : op_(op), options_(std::move(options)) {}
@@ -269,10 +269,11 @@ class Eviction final : public Execution {
       }
     }
     const bool pending = pod["status"]["phase"].AsString() == "Pending";
-    // A version that is named but empty stays, and no pod has it.
+    // A version that is named stays, even an empty one, which no pod has; but not of an unready pod.
     const bool named = options_.value["preconditions"]["resourceVersion"].is_string();
-    binds_ = options_.resource_version.empty() && ((pending && !named) || !unready_under_.empty());
-    if (binds_) bound_.resource_version = std::to_string(current->revision());
+    const bool unready = !unready_under_.empty();
+    binds_ = !named && (pending || unready);
+    if (binds_ || unready) bound_.resource_version = std::to_string(current->revision());
     Enter(Step::kCharge);
     return base::OkStatus();
   }
