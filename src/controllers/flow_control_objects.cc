@@ -2,6 +2,9 @@
 
 #include "controllers/flow_control_objects.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
 #include "base/strings.h"
 #include "flow_control/bootstrap.h"
@@ -27,7 +30,7 @@ std::string_view ResourceOf(json::Value object) {
 base::Status Send(Client& client, std::string_view resource, Request request,
                   std::initializer_list<base::Reason> expected) {
   request.resource = {std::string(kApiGroup), "v1", std::string(resource)};
-  const base::Status status = client.Do(request).status();
+  base::Status status = client.Do(request).status();
   for (base::Reason reason : expected) {
     if (status.reason() == reason) return base::OkStatus();
   }
@@ -59,15 +62,36 @@ bool Exists(const store::Reader& store, std::string_view level) {
   return store.Get({kApiGroup, kLevels, "", level}) != nullptr;
 }
 
-// Writes the condition Dangling of the FlowSchema if it does not say what is. `is_boot`: the levels
-// are being made at this moment.
+// Says how often each FlowSchema's status has been written: six times a minute at most, that of one about
+// which servers disagree, too.
+class StatusLimit {
+ public:
+  // Counts a write, or says no.
+  bool Allows(std::string_view name, base::SteadyTime now) {
+    std::erase_if(writes_, [&](const auto& write) { return write.first < now - kPeriod; });
+    const auto count = std::count_if(writes_.begin(), writes_.end(),
+                                     [&](const auto& write) { return write.second == name; });
+    if (count >= kWrites) return false;
+    writes_.emplace_back(now, name);
+    return true;
+  }
+
+ private:
+  static constexpr std::chrono::minutes kPeriod{1};
+  static constexpr int kWrites = 6;
+
+  std::vector<std::pair<base::SteadyTime, std::string>> writes_;
+};
+
+// Writes the condition Dangling of the FlowSchema if it does not say what is, kTooManyRequests if it has been
+// written too often. No `limit`: the levels are being made at this moment.
 base::Status EnsureStatus(const store::Reader& store, Client& client, const base::Clock& clock,
-                          std::string_view name, bool is_boot = false) {
+                          std::string_view name, StatusLimit* limit = nullptr) {
   const store::ObjectPtr schema = store.Get({kApiGroup, kSchemas, "", name});
   if (schema == nullptr) return base::OkStatus();
   const json::Value object = schema->document().root();
   const std::string_view level = object["spec"]["priorityLevelConfiguration"]["name"].AsString();
-  const bool exists = is_boot || Exists(store, level);
+  const bool exists = limit == nullptr || Exists(store, level);
   json::Arena arena;
   const json::Value wanted =
       flow_control::DanglingCondition(arena, level, exists, base::FormatTime(clock.Now()));
@@ -77,6 +101,8 @@ base::Status EnsureStatus(const store::Reader& store, Client& client, const base
       return base::OkStatus();
     }
   }
+  if (limit != nullptr && !limit->Allows(name, clock.Steady()))
+    return {base::Reason::kTooManyRequests, "the status is written too often"};
   json::ArrayBuilder conditions(arena);
   conditions.Add(wanted);
   const json::Value body =
@@ -149,18 +175,32 @@ class FlowSchemaStatus final : public Controller {
   }
 
   std::optional<base::Duration> Reconcile(const std::string& key) override {
-    if (!key.empty()) {
-      Note(EnsureStatus(context_.store, context_.client, context_.clock, key));
-      return std::nullopt;
+    std::vector<std::string> names = {key};
+    if (key.empty()) {
+      names.clear();
+      for (const store::ObjectPtr& schema : context_.store.List({kApiGroup, kSchemas}))
+        names.emplace_back(schema->name());
     }
-    for (const store::ObjectPtr& schema : context_.store.List({kApiGroup, kSchemas})) {
-      Note(EnsureStatus(context_.store, context_.client, context_.clock, schema->name()));
+    bool delayed = false;
+    for (const std::string& name : names) {
+      const base::Status status =
+          EnsureStatus(context_.store, context_.client, context_.clock, name, &limit_);
+      if (status.reason() == base::Reason::kTooManyRequests) {
+        delayed = true;
+      } else {
+        Note(status);
+      }
     }
-    return std::nullopt;
+    if (!delayed) return std::nullopt;
+    return kDelay;
   }
 
  private:
+  // kube-apiserver takes 30 to 74 seconds, so that servers do not meet again.
+  static constexpr std::chrono::seconds kDelay{45};
+
   const ControllerContext& context_;
+  StatusLimit limit_;
 };
 
 constexpr store::Collection kHears[] = {{kApiGroup, kSchemas}, {kApiGroup, kLevels}};
@@ -178,7 +218,7 @@ std::vector<std::function<base::Status()>> FlowControlBootJobs(const store::Read
       const std::string_view name = wanted.object["metadata"]["name"].AsString();
       base::Status status = Ensure(store, client, wanted);
       if (status.ok() && with_status && ResourceOf(wanted.object) == kSchemas) {
-        status = EnsureStatus(store, client, clock, name, true);
+        status = EnsureStatus(store, client, clock, name);
       }
       return status.ok() ? status : status.Annotate(name);
     });
