@@ -498,6 +498,16 @@ TEST(Protocol, OpenApiIsNotSentAgainAndComesInParts) {
   const Answer protobuf = ask(
       "/openapi/v2", {{"Accept", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}});
   EXPECT_EQ(protobuf.headers.Get("ETag"), server.Get("/openapi/v2").headers.Get("ETag"));
+  const Answer third =
+      ask("/openapi/v3/apis/apps/v1",
+          {{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}});
+  EXPECT_EQ(third.headers.Get("Content-Type"),
+            "application/com.github.proto-openapi.spec.v3.v1.0+protobuf");
+  EXPECT_EQ(third.headers.Get("ETag"), server.Get("/openapi/v3/apis/apps/v1").headers.Get("ETag"));
+  // {openapi = 1, info = 2 {title = 1 …
+  EXPECT_EQ(third.body.substr(0, 21),
+            "\n\x05"
+            "3.0.0\x12\x12\n\nKubernetes");
   // v2 alone is compressed.
   const net::Headers gzip = {{"Accept-Encoding", "gzip"}};
   EXPECT_EQ(ask("/openapi/v2", gzip).headers.Get("Content-Encoding"), "gzip");

@@ -49,7 +49,10 @@ struct Form {
   std::string_view name;  // as clients ask for it
   std::string_view type;  // as the answer is labelled
 };
-// Of v2; of v3 there is the first one. A client that takes anything gets that, too.
+// The first one of each for a client that takes anything, too.
+constexpr Form kFormsV3[] = {{kJsonType, kJsonType},
+                             {kOpenApiV3Protobuf, kOpenApiV3ProtobufContentType},
+                             {kOpenApiV3ProtobufContentType, kOpenApiV3ProtobufContentType}};
 constexpr Form kForms[] = {{kJsonType, kJsonType},
                            {kOpenApiProtobuf, kOpenApiProtobufContentType},
                            {kOpenApiProtobufContentType, kOpenApiProtobufContentType}};
@@ -193,13 +196,14 @@ Reply Documents::ServeOpenApiV3(Call& call) {
   if (accepted.empty()) return Reply{.content_type = {}};
   Reply reply{.status = 406, .content_type = {}};
   reply.headers.Set("Vary", "Accept");
-  if (TypeFor(accepted, std::span(kForms).first(1)).empty()) return reply;
+  const std::string_view type = TypeFor(accepted, kFormsV3);
+  if (type.empty()) return reply;
   const std::string hash = url->substr(url->find('=') + 1);
   const std::string tag = base::StrCat("\"", hash, "\"");
   const std::string_view asked = call.info.query.Get("hash");
   if (!asked.empty() && asked != hash) {
     reply.status = 301;
-    reply.content_type = kJsonType;
+    reply.content_type = std::string(type);
     reply.headers.Set("ETag", tag);
     reply.headers.Set("Location", *url);
     return reply;
@@ -209,11 +213,16 @@ Reply Documents::ServeOpenApiV3(Call& call) {
     reply.headers.Set("Cache-Control", "public, immutable");
     reply.headers.Set("Expires", YearAfter(env_.clock->Now()));
   }
-  const auto document = Made(
-      call, path, [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); });
+  const auto json = [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); };
+  const auto make = [&]() -> base::Result<std::string> {
+    if (type == kJsonType) return json();
+    json::Arena arena;
+    return EncodeOpenApiV3(TRY(json::Parse(arena, *TRY(Cached(call, path, json)))));
+  };
+  const auto document = Made(call, type == kJsonType ? path : path + "#protobuf", make);
   if (!document.ok()) return ErrorReply(call, document.status());
   const std::shared_ptr<const std::string> text(*document, &(*document)->text);
-  return ServeContent(call.request(), {text, std::string(kJsonType), tag, (*document)->made},
+  return ServeContent(call.request(), {text, std::string(type), tag, (*document)->made},
                       std::move(reply));
 }
 

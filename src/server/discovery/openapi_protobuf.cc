@@ -49,22 +49,27 @@ struct Row {
   void (*encode)(std::string& out, std::uint32_t field, Value value);
 };
 
+// What is empty or zero is left out, but for a choice of a type.
 void Text(std::string& out, std::uint32_t field, Value value) {
-  AppendBytes(out, field, value.AsString());
+  if (!value.AsString().empty()) AppendBytes(out, field, value.AsString());
 }
 void Texts(std::string& out, std::uint32_t field, Value value) {
   for (const Value& item : value.elements()) AppendBytes(out, field, item.AsString());
 }
-void Flag(std::string& out, std::uint32_t field, Value value) {
+void ChosenFlag(std::string& out, std::uint32_t field, Value value) {
   AppendTag(out, field, kVarint);
   out.push_back(value.AsBool() ? 1 : 0);
 }
+void Flag(std::string& out, std::uint32_t field, Value value) {
+  if (value.AsBool()) ChosenFlag(out, field, value);
+}
 void Whole(std::string& out, std::uint32_t field, Value value) {
+  if (value.AsInt() == 0) return;
   AppendTag(out, field, kVarint);
   AppendVarint(out, static_cast<std::uint64_t>(value.AsInt()));
 }
 void Number(std::string& out, std::uint32_t field, Value value) {
-  AppendDouble(out, field, value.AsDouble());
+  if (value.AsDouble() != 0) AppendDouble(out, field, value.AsDouble());
 }
 
 // openapi.v2.Any {yaml = 2}.
@@ -92,15 +97,15 @@ std::string Message(std::span<const Row> rows, std::uint32_t extensions, Value v
   return out;
 }
 
-// {name = 1, value = 2} for each member of an object, as field 1 of a message of their own.
+// {name = 1, value = 2} for each member of an object, as one field of a message of their own.
 template <typename Encode>
-std::string Named(Value map, Encode encode) {
+std::string Named(Value map, Encode encode, std::uint32_t field = 1) {
   std::string out;
   for (const json::Member& member : map.members()) {
     std::string named;
     AppendBytes(named, 1, member.name());
     AppendBytes(named, 2, encode(member.value));
-    AppendBytes(out, 1, named);
+    AppendBytes(out, field, named);
   }
   return out;
 }
@@ -123,7 +128,7 @@ void Items(std::string& out, std::uint32_t field, Value value) {
 void AdditionalProperties(std::string& out, std::uint32_t field, Value value) {
   std::string item;
   if (value.is_bool()) {
-    Flag(item, 2, value);
+    ChosenFlag(item, 2, value);
   } else {
     SchemaField(item, 1, value);
   }
@@ -288,7 +293,175 @@ constexpr Row kDocument[] = {
     {"parameters", 10, &SharedParameters},
 };
 
+// Of v3.
+
+// {schema = 1 | reference = 2 {_ref = 1}}
+std::string SchemaOrReference(Value value);
+
+void SchemaV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, SchemaOrReference(value));
+}
+void SchemasV3(std::string& out, std::uint32_t field, Value value) {
+  for (const Value& item : value.elements()) SchemaV3(out, field, item);
+}
+void ItemsV3(std::string& out, std::uint32_t field, Value value) {
+  std::string item;
+  SchemaV3(item, 1, value);
+  AppendBytes(out, field, item);
+}
+void AdditionalPropertiesV3(std::string& out, std::uint32_t field, Value value) {
+  if (!value.is_bool()) return ItemsV3(out, field, value);
+  std::string item;
+  ChosenFlag(item, 2, value);
+  AppendBytes(out, field, item);
+}
+void NamedSchemas(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Named(value, SchemaOrReference));
+}
+// {number = 1 | boolean = 2 | string = 3}, or none of them
+void DefaultV3(std::string& out, std::uint32_t field, Value value) {
+  std::string item;
+  if (value.is_number()) AppendDouble(item, 1, value.AsDouble());
+  if (value.is_bool()) ChosenFlag(item, 2, value);
+  if (value.is_string()) AppendBytes(item, 3, value.AsString());
+  AppendBytes(out, field, item);
+}
+void NotV3(std::string& out, std::uint32_t field, Value value);
+
+constexpr Row kDocs[] = {{"description", 1, &Text}, {"url", 2, &Text}};
+void Docs(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Message(kDocs, 3, value));
+}
+
+constexpr Row kSchemaV3[] = {
+    {"nullable", 1, &Flag},
+    {"externalDocs", 6, &Docs},
+    {"example", 7, &AnyValue},
+    {"title", 9, &Text},
+    {"multipleOf", 10, &Number},
+    {"maximum", 11, &Number},
+    {"exclusiveMaximum", 12, &Flag},
+    {"minimum", 13, &Number},
+    {"exclusiveMinimum", 14, &Flag},
+    {"maxLength", 15, &Whole},
+    {"minLength", 16, &Whole},
+    {"pattern", 17, &Text},
+    {"maxItems", 18, &Whole},
+    {"minItems", 19, &Whole},
+    {"uniqueItems", 20, &Flag},
+    {"maxProperties", 21, &Whole},
+    {"minProperties", 22, &Whole},
+    {"required", 23, &Texts},
+    {"enum", 24, &AnyValues},
+    {"type", 25, &Text},
+    {"allOf", 26, &SchemasV3},
+    {"oneOf", 27, &SchemasV3},
+    {"anyOf", 28, &SchemasV3},
+    {"not", 29, &NotV3},
+    {"items", 30, &ItemsV3},
+    {"properties", 31, &NamedSchemas},
+    {"additionalProperties", 32, &AdditionalPropertiesV3},
+    {"default", 33, &DefaultV3},
+    {"description", 34, &Text},
+    {"format", 35, &Text},
+};
+
+void NotV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Message(kSchemaV3, 36, value));
+}
+
+std::string SchemaOrReference(Value value) {
+  std::string out;
+  if (const Value* reference = value.Find("$ref")) {
+    std::string target;
+    Text(target, 1, *reference);
+    AppendBytes(out, 2, target);
+  } else {
+    AppendBytes(out, 1, Message(kSchemaV3, 36, value));
+  }
+  return out;
+}
+
+// A message as the first choice of another one: `rows` and the number of its extensions.
+template <const auto& rows, std::uint32_t extensions>
+std::string First(Value value) {
+  std::string out;
+  AppendBytes(out, 1, Message(rows, extensions, value));
+  return out;
+}
+
+constexpr Row kParameterV3[] = {
+    {"name", 1, &Text},     {"in", 2, &Text},          {"description", 3, &Text},
+    {"required", 4, &Flag}, {"schema", 10, &SchemaV3},
+};
+void ParametersV3(std::string& out, std::uint32_t field, Value value) {
+  for (const Value& item : value.elements()) AppendBytes(out, field, First<kParameterV3, 14>(item));
+}
+
+constexpr Row kMediaType[] = {{"schema", 1, &SchemaV3}};
+void Content(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Named(value, [](Value type) { return Message(kMediaType, 5, type); }));
+}
+
+constexpr Row kRequestBody[] = {
+    {"description", 1, &Text}, {"content", 2, &Content}, {"required", 3, &Flag}};
+void RequestBody(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, First<kRequestBody, 4>(value));
+}
+
+constexpr Row kResponseV3[] = {{"description", 1, &Text}, {"content", 3, &Content}};
+void ResponsesV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Named(value, First<kResponseV3, 5>, 2));
+}
+
+constexpr Row kOperationV3[] = {
+    {"tags", 1, &Texts},
+    {"summary", 2, &Text},
+    {"description", 3, &Text},
+    {"operationId", 5, &Text},
+    {"parameters", 6, &ParametersV3},
+    {"requestBody", 7, &RequestBody},
+    {"responses", 8, &ResponsesV3},
+    {"deprecated", 10, &Flag},
+};
+void OperationV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Message(kOperationV3, 13, value));
+}
+
+constexpr Row kPathItemV3[] = {
+    {"get", 4, &OperationV3},    {"put", 5, &OperationV3},          {"post", 6, &OperationV3},
+    {"delete", 7, &OperationV3}, {"options", 8, &OperationV3},      {"head", 9, &OperationV3},
+    {"patch", 10, &OperationV3}, {"parameters", 13, &ParametersV3},
+};
+void PathsV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Named(value, [](Value path) { return Message(kPathItemV3, 14, path); }));
+}
+
+constexpr Row kSecurity[] = {
+    {"type", 1, &Text}, {"description", 2, &Text}, {"name", 3, &Text}, {"in", 4, &Text}};
+void SecuritySchemes(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Named(value, First<kSecurity, 9>));
+}
+
+constexpr Row kComponents[] = {{"schemas", 1, &NamedSchemas},
+                               {"securitySchemes", 7, &SecuritySchemes}};
+void Components(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Message(kComponents, 10, value));
+}
+
+constexpr Row kInfoV3[] = {{"title", 1, &Text}, {"description", 2, &Text}, {"version", 6, &Text}};
+void InfoV3(std::string& out, std::uint32_t field, Value value) {
+  AppendBytes(out, field, Message(kInfoV3, 7, value));
+}
+
+constexpr Row kDocumentV3[] = {{"openapi", 1, &Text},
+                               {"info", 2, &InfoV3},
+                               {"paths", 4, &PathsV3},
+                               {"components", 5, &Components}};
+
 }  // namespace
+
+std::string EncodeOpenApiV3(Value document) { return Message(kDocumentV3, 9, document); }
 
 std::string EncodeOpenApiV2(Value document) { return Message(kDocument, 16, document); }
 
