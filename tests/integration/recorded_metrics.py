@@ -6,8 +6,10 @@ texts, labels and buckets.
     tests/integration/recorded_metrics.py --build build/release
 """
 
+import base64
 import json
 import pathlib
+import subprocess
 import sys
 
 from story import expect, fail, run, serving, until
@@ -84,5 +86,34 @@ def limits(program, _):
         until("no count", lambda: "limits.io" not in "".join(line for line in text().splitlines() if "_objects{" in line))
 
 
+def encoded(folder, *arguments):
+    """What openssl writes for a key of its own."""
+    subprocess.run(["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "key", "-out", "out",
+                    "-subj", "/CN=x", *arguments], check=True, capture_output=True, cwd=folder)
+    return base64.b64encode((pathlib.Path(folder) / "out").read_bytes()).decode()
+
+
+def issued_certificates(program, folder):
+    """Certificates that were asked for with a duration, and those that have it, as a kube-apiserver has counted them."""
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    client, day = "kubernetes.io/kube-apiserver-client", 86400
+    request, certificates = encoded(folder), {days: encoded(folder, "-x509", "-days", str(days)) for days in (1, 2, 10, 95, 96)}
+    asked = [(client, day, 1), (client, day, 2), ("example.com/x", 10 * day, 10), ("example.com/x", None, 10), ("example.com/y", 100 * day, 95),
+             ("example.com/y", 100 * day, 96)]
+    with serving(program) as server:
+        for number, (signer, seconds, days) in enumerate(asked):
+            spec = {"request": request, "signerName": signer, "usages": ["client auth"], **({"expirationSeconds": seconds} if seconds else {})}
+            expect("a request", server.call("POST", path, {"metadata": {"name": f"c{number}"}, "spec": spec})[0], 201)
+            issued = {"metadata": {"name": f"c{number}"}, "spec": spec, "status": {"certificate": certificates[days]}}
+            for query in ("?dryRun=All", "", ""):
+                expect("a certificate", server.call("PUT", f"{path}/c{number}/status{query}", issued)[0], 200)
+        connection = server.connect()
+        connection.request("GET", "/metrics")
+        lines = [line for line in connection.getresponse().read().decode().splitlines() if line.startswith("apiserver_certificates_registry_csr_")]
+    prefix = "apiserver_certificates_registry_csr_"
+    expect("the counts", lines, [f'{prefix}{what}_duration_total{{signerName="{signer}"}} {count}' for what, signer, count in (
+        ("honored", client, 1), ("honored", "other", 3), ("requested", client, 2), ("requested", "other", 3))])
+
+
 if __name__ == "__main__":
-    run("recorded_metrics", __doc__, [names_and_forms, limits], lambda folder: folder)
+    run("recorded_metrics", __doc__, [names_and_forms, limits, issued_certificates], lambda folder: folder)

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "api/named_value.h"
+#include "base/gotext.h"
 #include "base/strings.h"
+#include "pki/certificate.h"
 #include "pki/certificate_request.h"
+#include "pki/pem.h"
 #include "registry/certificates/certificate_request_bytes.h"
 #include "registry/certificates/signer_name.h"
 #include "registry/kind_table.h"
@@ -150,20 +153,31 @@ void CheckConditionChanges(const Context& ctx, json::Value object, json::Value o
   }
 }
 
+// What is wrong with a signer's PEM file; "" if nothing is.
+std::string CertificateProblem(std::string_view pem) {
+  bool found = false;
+  pki::PemBlock block;
+  while (pki::NextPemBlock(pem, block)) {
+    if (block.type != "CERTIFICATE") {
+      return base::StrCat("only CERTIFICATE PEM blocks are allowed, found ",
+                          base::GoQuote(block.type));
+    }
+    if (block.has_headers) return "no PEM block headers are permitted";
+    if (block.bytes.empty()) return "found CERTIFICATE PEM block containing 0 certificates";
+    const auto read = pki::ParseCertificate(block.bytes);
+    if (!read.ok()) return std::string(read.status().message());
+    found = true;
+  }
+  return found ? "" : "must contain at least one CERTIFICATE PEM block";
+}
+
 void CheckCertificate(json::Value object, json::Value old, FieldErrors& errors) {
-  const FieldPath path("status", "certificate");
   const json::Value certificate = object["status"]["certificate"];
   if (certificate == old["status"]["certificate"] || certificate.AsString().empty()) return;
-  const auto pem = base::Base64Decode(certificate.AsString());
-  const std::string_view type = pem ? PemType(*pem) : std::string_view();
-  if (type.empty()) {
-    errors.push_back(api::Invalid(path, "<certificate data>",
-                                  "must contain at least one CERTIFICATE PEM block"));
-  } else if (type != "CERTIFICATE") {
-    errors.push_back(api::Invalid(
-        path, "<certificate data>",
-        base::StrCat("only CERTIFICATE PEM blocks are allowed, found \"", type, "\"")));
-  }
+  const std::string pem = base::Base64Decode(certificate.AsString()).value_or(std::string());
+  const std::string problem = CertificateProblem(pem);
+  if (problem.empty()) return;
+  errors.push_back(api::Invalid(FieldPath("status", "certificate"), "<certificate data>", problem));
 }
 
 void CheckCertificateChange(json::Value object, json::Value old, FieldErrors& errors) {

@@ -10,6 +10,7 @@
 #include "engine/write/patching.h"
 #include "json/reader.h"
 #include "server/rest/connect_options.h"
+#include "server/rest/issued_certificates.h"
 #include "server/rest/present.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
@@ -63,7 +64,8 @@ base::Result<engine::Input> ReadInput(Call& call) {
 }
 
 base::Result<std::unique_ptr<engine::Execution>> Begin(Call& call) {
-  if (call.verb != engine::Verb::kDelete) return engine::BeginWrite(call, TRY(ReadInput(call)));
+  if (call.verb != engine::Verb::kDelete)
+    return CountIssued(call, engine::BeginWrite(call, TRY(ReadInput(call))));
   const engine::DeleteOptions options = TRY(ReadDeleteOptions(call));
   call.dry_run = options.dry_run;
   return engine::BeginDelete(call, options);
