@@ -4,6 +4,7 @@
 // opened by OpenMemory() or OpenEmbedded(). Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -15,6 +16,10 @@ namespace portcullis::store {
 // kInternalError with kube-apiserver's text; OK if there is no such object. ListPage() of its
 // collection fails likewise, and so does every write to it.
 base::Status Unreadable(const Store& store, const Key& key);
+
+// As the precondition of a deletion, the revision of an object that cannot be read: it is removed, unseen, and
+// without an event.
+inline constexpr std::int64_t kUnreadableRevision = -1;
 
 // Whether the object should be written again although nothing about it changes: its value is
 // encrypted with another key than new ones are, or not at all.

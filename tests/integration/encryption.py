@@ -170,6 +170,17 @@ def a_key_is_missing(program, _):
             expect("another one", value_of(server, "b"), PLANTED)
         with started(program, folder, config(folder, [("secrets", [("aesgcm", ["k2", "k1"])])])) as server:
             expect("with the key", value_of(server, "a"), PLANTED)
+        flags = (config(folder, [("secrets", [("aesgcm", ["k2"])])]), "--feature-gates=AllowUnsafeMalformedObjectDeletion=true")
+        with started(program, folder, *flags) as server:
+            unsafe = "?ignoreStoreReadErrorWithClusterBreakingPotential=true"
+            gone = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": {"name": "a", "kind": "Secret"}, "code": 200}
+            expect("deleting it unread", server.call("DELETE", f"{SECRETS}/a{unsafe}"), (200, gone))
+            expect("once more", server.call("DELETE", f"{SECRETS}/a{unsafe}")[0], 422)
+            expect("reading it", server.call("GET", f"{SECRETS}/a")[0], 404)
+            expect("listing", server.call("GET", SECRETS)[0], 200)
+            make(server, "a", "new")
+        with started(program, folder, *flags) as server:
+            expect("the new one", (value_of(server, "a"), value_of(server, "b")), ("new", PLANTED))
 
 
 def what_decides_must_be_readable(program, _):

@@ -167,7 +167,14 @@ class Deletion {
     if (tries_ == 0 && of_ == Of::kOne) TRY(strategy_.CheckDelete(Context()));
     current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
     if (current_ == nullptr) {
-      TRY(store::Unreadable(*op_.world.store, KeyOf(*op_.resource, ns_, name_)));
+      const base::Status why =
+          store::Unreadable(*op_.world.store, KeyOf(*op_.resource, ns_, name_));
+      if (!why.ok() && options_.ignores_read_errors) {
+        deleted_ = {true, json::Value()};
+        return std::optional<PendingWrite>(
+            Planned(PendingWrite::Kind::kDelete, store::kUnreadableRevision));
+      }
+      TRY(why);
       return api::NotFoundStatus(op_.group_resource(), name_);
     }
     live_ = TRY(FromStore(op_, current_));
@@ -368,19 +375,19 @@ class Deletion {
     return std::optional<PendingWrite>();
   }
 
-  PendingWrite Planned(PendingWrite::Kind kind) const {
+  PendingWrite Planned(PendingWrite::Kind kind, std::int64_t expected) const {
     PendingWrite write;
     write.kind = kind;
     write.ns = op_.resource->namespaced ? ns_ : std::string_view();
     write.name = name_;
-    write.expected = current_->revision();
+    write.expected = expected;
     return write;
   }
 
   // It stays for now, as `marked`.
   Next Store(json::Value marked) {
     if (options_.dry_run || marked == live_) return Without({false, marked});
-    PendingWrite write = Planned(PendingWrite::Kind::kUpdate);
+    PendingWrite write = Planned(PendingWrite::Kind::kUpdate, current_->revision());
     write.encoded = TRY(EncodeForStore(op_, marked));
     deleted_ = {false, marked};
     return std::optional<PendingWrite>(std::move(write));
@@ -389,11 +396,12 @@ class Deletion {
   Next Remove(json::Value last) {
     if (options_.dry_run) return Without({true, last});
     deleted_ = {true, last};
-    return std::optional<PendingWrite>(Planned(PendingWrite::Kind::kDelete));
+    return std::optional<PendingWrite>(Planned(PendingWrite::Kind::kDelete, current_->revision()));
   }
 
   base::Result<Deleted> Done(const store::ObjectPtr& stored) {
     if (!deleted_.gone) return Deleted{false, TRY(FromStore(op_, stored))};
+    if (deleted_.object.is_null()) return deleted_;  // unread
     strategy_.Release(Context(), live_, {});
     DeleteCompanion(op_, ns_, name_);
     return Deleted{true,
@@ -430,6 +438,12 @@ class OwnedDeletion final : public Execution {
   }
   base::Result<Outcome> TakeOutcome() override {
     const Deleted deleted = TRY(deletion_.TakeResult());
+    if (deleted.object.is_null()) {
+      const api::GroupResource kind = {"", op_.resource->kind.kind};
+      return PlainOutcome(
+          200, json::With(op_.arena, api::SuccessStatus(op_.arena, kind, op_.name, ""), "code",
+                          json::Value::Int(200)));
+    }
     if (deleted.gone && !deleted.is_shown && !StrategyOf(op_).ReturnsDeletedObject()) {
       return PlainOutcome(200, api::SuccessStatus(op_.arena, op_.group_resource(), op_.name,
                                                   deleted.object["metadata"]["uid"].AsString()));

@@ -183,6 +183,14 @@ base::Status Cache::Unreadable(const Key& key) const {
   return it == unreadable_.end() ? base::OkStatus() : base::InternalError(it->second.error);
 }
 
+ObjectPtr Cache::StubOf(const Key& key) const {
+  const base::MutexLock lock(unreadable_mutex_);
+  const auto it = unreadable_.find(StorageKey(key));
+  if (it == unreadable_.end()) return nullptr;
+  return Object::Make(it->second.collection, key.ns, key.name, it->second.revision,
+                      R"({"metadata":{"resourceVersion":")", R"("}})");
+}
+
 void Cache::NoteUnreadable(UnreadableObject object) {
   std::string key = StorageKey(object.key());
   const base::MutexLock lock(unreadable_mutex_);

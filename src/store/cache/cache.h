@@ -88,6 +88,8 @@ class Cache : public Store {
   // and watches that have not been here yet end with kExpired. Objects that are still the same keep
   // their identity.
   void Replace(Content content) PC_EXCLUDES(publish_mutex_, state_mutex_);
+  // In the place of an object that cannot be read, of its revision; null if it can be read.
+  ObjectPtr StubOf(const Key& key) const PC_EXCLUDES(unreadable_mutex_);
   // From now on the object is unreadable, or is not any more.
   void NoteUnreadable(UnreadableObject object) PC_EXCLUDES(unreadable_mutex_);
   void NoteReadable(const Key& key) PC_EXCLUDES(unreadable_mutex_);

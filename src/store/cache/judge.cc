@@ -8,6 +8,7 @@
 #include "api/api_status.h"
 #include "api/stored_size.h"
 #include "base/strings.h"
+#include "store/at_rest.h"
 
 namespace portcullis::store {
 namespace {
@@ -59,6 +60,8 @@ base::Status Judge(const Change& change, const Object* stored, std::string_view 
 }
 
 base::Status JudgeUnreadable(const Change& change, const base::Status& unreadable) {
+  const bool is_meant = change.preconditions.revision == kUnreadableRevision;
+  if (change.kind == Change::Kind::kDelete && is_meant) return base::OkStatus();
   if (change.kind != Change::Kind::kCreate) return unreadable;
   return api::AlreadyExistsStatus({std::string(change.key.group), std::string(change.key.resource)},
                                   change.key.name);

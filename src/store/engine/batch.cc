@@ -19,8 +19,12 @@ void Batch::Add(PendingWrite& write) { write.result = Apply(write); }
 
 base::Result<ObjectPtr> Batch::Apply(PendingWrite& write) {
   Place& place = Find(write.key);
-  if (!place.unreadable.ok()) return JudgeUnreadable(write, place.unreadable);
-  TRY(Judge(write, place.stored.get()));
+  if (place.unreadable.ok()) {
+    TRY(Judge(write, place.stored.get()));
+  } else {
+    TRY(JudgeUnreadable(write, place.unreadable));
+    place.unreadable = base::OkStatus();
+  }
   EventPtr event = MakeEvent(write, place, ++revision_);
   place.stored = event->type == EventType::kDeleted ? nullptr : event->object;
   ObjectPtr object = event->object;

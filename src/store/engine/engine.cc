@@ -178,7 +178,11 @@ void Engine::Lead(Write& own) {
 }
 
 PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
-  Batch batch(revision(), [this](const Key& key) { return PlaceOf(key); });
+  Batch batch(revision(), [this](const Key& key) {
+    Place place = PlaceOf(key);
+    if (!place.unreadable.ok()) place.stored = StubOf(key);
+    return place;
+  });
   for (Write* write : writes) batch.Add(*write);
   if (batch.events().empty()) return nullptr;
   std::optional<std::size_t> culprit;
@@ -197,12 +201,26 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
     health_ = committed;
   }
   if (committed.ok()) {
-    Publish(batch.events());
+    PublishReadable(batch.events());
   } else {
     // Even a refusal may have been judged by a write of this batch that has not happened.
     for (Write* write : writes) write->result = committed;
   }
   return nullptr;
+}
+
+void Engine::PublishReadable(const std::vector<EventPtr>& events) {
+  std::vector<EventPtr> told;
+  for (const EventPtr& event : events) {
+    const Object& object = *event->object;
+    const Key key{object.group(), object.resource(), object.ns(), object.name()};
+    if (event->type != EventType::kDeleted || Unreadable(key).ok()) {
+      told.push_back(event);
+    } else {
+      NoteReadable(key);  // it is gone
+    }
+  }
+  if (!told.empty()) Publish(told);
 }
 
 void Engine::Process(const std::vector<Write*>& writes) {

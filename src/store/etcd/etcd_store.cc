@@ -267,6 +267,7 @@ void StoreInEtcd::Attempt(const WritePtr& write) {
     const bool may_lag = !write->is_fresh && named && *named > revision();
     return may_lag ? FreshenAndAttempt(write) : write->done(std::move(judged));
   }
+  if (!write->place.unreadable.ok()) write->place.stored = StubOf(change.key);
   if (options_.clock->Steady() > write->deadline || closing_) {
     return write->done(RequestTimedOut());
   }
@@ -362,7 +363,7 @@ void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnRe
 // that. On the client's loop, as all that is published but by ReadAgain(), which begins when the
 // watch is lost. What is encrypted is left to the watch, which tells with which key.
 bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
-  if (at != revision() + 1) return false;
+  if (at != revision() + 1 || !write.place.unreadable.ok()) return false;
   if (transformer_ != nullptr && transformer_->Encrypts(write.change.key.collection())) {
     return false;
   }
