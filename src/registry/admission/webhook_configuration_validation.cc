@@ -261,7 +261,9 @@ void CheckConditions(json::Value conditions, const FieldPath& path,
                                    ? ExpressionChecker::Environment::kStored
                                    : ExpressionChecker::Environment::kNew;
       const std::string detail = expressions->CheckMatchCondition(expression, environment);
-      if (!detail.empty()) {
+      if (detail.starts_with("program instantiation failed: ")) {
+        errors.push_back(api::InternalFieldError(place.Child("expression"), detail));
+      } else if (!detail.empty()) {
         errors.push_back(api::Invalid(place.Child("expression"), expression, detail));
       }
     }
