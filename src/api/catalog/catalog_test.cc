@@ -347,6 +347,32 @@ TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreListedButNotServed) {
   EXPECT_TRUE(v3["paths"].Has("/apis/networking.k8s.io/v1/ingresses"));
 }
 
+// Answers of a kube-apiserver.
+TEST_F(CatalogTest, ADefinitionNamedLikeThatOfDefinitionsIsInOpenApiV3Alone) {
+  std::string definition(kCronTab);
+  for (const auto& [from, to] :
+       {std::pair<std::string_view, std::string_view>{"stable.example.com", "apiextensions.k8s.io"},
+        {"crontabs", "customresourcedefinitions"}}) {
+    for (std::size_t at = 0; (at = definition.find(from, at)) != std::string::npos; at += to.size())
+      definition.replace(at, from.size(), to);
+  }
+  const auto custom =
+      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
+  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
+  constexpr std::string_view kPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
+  const json::Value before = json::Parse(arena_, OpenApiV2(*builtin_, no_text).value()).value();
+  EXPECT_TRUE(v2["paths"][kPath] == before["paths"][kPath]);
+  EXPECT_FALSE(v2["definitions"].Has("io.k8s.apiextensions.v1.CronTab"));
+  const json::Value v3 =
+      json::Parse(arena_, OpenApiV3(*catalog, "apis/apiextensions.k8s.io/v1", no_text).value())
+          .value();
+  EXPECT_TRUE(v3["paths"].Has(kPath));
+  EXPECT_FALSE(v3["paths"].Has("/apis/apiextensions.k8s.io/v1/"));
+  EXPECT_TRUE(v3["components"]["schemas"].Has("io.k8s.apiextensions.v1.CronTab"));
+}
+
 TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
   const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
   const json::Value input =

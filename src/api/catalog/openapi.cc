@@ -45,6 +45,14 @@ std::string HashOf(std::string_view text) {
   return base::HexEncode(bytes);
 }
 
+constexpr std::string_view kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+// A custom resource whose path is that of definitions.
+bool IsOfDefinitions(const ResourceInfo& info) {
+  return base::StrCat("/", PathOf(info.resource.group_version()), "/", info.resource.resource) ==
+         kDefinitions;
+}
+
 std::vector<const ResourceInfo*> CustomOf(const Catalog& catalog, std::string_view path) {
   std::vector<const ResourceInfo*> custom;
   for (const auto* resources : {&catalog.resources(), &catalog.shadowed()}) {
@@ -292,6 +300,8 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   json::ObjectBuilder definitions(arena, document["definitions"]);
   json::ObjectBuilder paths(arena, document["paths"]);
   for (const ResourceInfo* info : custom) {
+    // Kubernetes' own resource of that name stays as it is.
+    if (IsOfDefinitions(*info) && document["paths"].Has(kDefinitions)) continue;
     made.AddSchemas(*info, schema_text(arena, *info), definitions);
     AddCustomPaths(arena, *info, OpenApi::kV2, paths);
   }
@@ -356,7 +366,9 @@ base::Result<std::string> OpenApiV3(const Catalog& catalog, std::string_view pat
   if (!custom.empty()) {
     const Value shared = TRY(SharedSchemas(catalog, arena, documents["api/v1"], swagger));
     const Value made = CustomV3(arena, custom, shared, schema_text);
-    const bool is_shadowed = !document.is_null() && IsServed(catalog, path);
+    // The server of definitions has one document for what it serves in a version itself or by definitions.
+    const bool is_shadowed = !document.is_null() && IsServed(catalog, path) &&
+                             !kDefinitions.starts_with(base::StrCat("/", path, "/"));
     return written(is_shadowed ? WithShadowedV3(arena, document, made) : made);
   }
   if (const auto legacy = LegacyOf(catalog, path); !legacy.empty()) {
