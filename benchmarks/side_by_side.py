@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Portcullis and a kube-apiserver with etcd, in one run on one machine, under the same load in turn; and the floor of both.
 
-    benchmarks/side_by_side.py --kube-apiserver FILE [--etcd FILE] [--build build/release] [--scenarios A,B] [--seconds 5] [--update]
+    benchmarks/side_by_side.py --kube-apiserver FILE [--etcd FILE] [--build build/release] [--ours build/profiled/portcullis] [--scenarios A,B]
+                              [--seconds 5] [--update]
 
 Both start new and empty, with fsync of every write. portcullis-load puts them under load in slices of 0.15 s in turn, so that what else the
 machine does disturbs both alike; afterwards Portcullis alone, since what kube-apiserver and etcd still do after their slice holds up the answers
 of the next one. CPU and memory of the reference are those of kube-apiserver and etcd. The floor is the least that such a
-write can cost: a POST over HTTPS that is appended to a file, synchronised and sent back (benchmarks/floor). Prints Markdown; --update also writes it into benchmarks/README.md."""
+write can cost: a POST over HTTPS that is appended to a file, synchronised and sent back (benchmarks/floor). What is published is compiled with
+a profile (tools/make_profiled.py): --ours measures that program with the load generator of --build. Prints Markdown; --update also writes it into benchmarks/README.md."""
 
 import argparse
 import contextlib
@@ -63,7 +65,7 @@ def start_servers(args, folder, stack):
     flags = FLAGS + make_credentials(folder)
     urls = [f"https://127.0.0.1:{free_port()}" for _ in range(2)]
     ports = [f"--secure-port={url.rsplit(':', 1)[1]}" for url in urls]
-    ours = ready("Portcullis", [args.build / "portcullis", "serve", f"--data-dir={folder}/ours", ports[0], *flags], urls[0], folder / "ours.log", stack)
+    ours = ready("Portcullis", [args.ours, "serve", f"--data-dir={folder}/ours", ports[0], *flags], urls[0], folder / "ours.log", stack)
     theirs = ready("kube-apiserver", [args.kube_apiserver, f"--etcd-servers={etcd_url}", f"--cert-dir={folder}/certs", "--allow-privileged=true",
                                       ports[1], *flags], urls[1], folder / "theirs.log", stack)
     return (kubeconfig(folder, "ours", urls[0]), [ours]), (kubeconfig(folder, "theirs", urls[1]), [theirs, etcd])
@@ -135,7 +137,7 @@ def table(args, folder, stack):
     head = ["16 connections", "reference, requests/s", "ours", "times", "reference, CPU ms", "ours", "less", "reference, p50 / p99 ms", "ours",
             "ours alone", "reference, MB", "ours"]
     text = [f"{os.cpu_count()} cores, {time.strftime('%-d %B %Y')}, load {begun:.1f} to {os.getloadavg()[0]:.1f} with the load generator and the servers. "
-            f"Idle: reference {idle[1]:.0f} MB with etcd, ours {idle[0]:.0f} MB.", ""]
+            f"Ours is of {args.ours.parent.name}. Idle: reference {idle[1]:.0f} MB with etcd, ours {idle[0]:.0f} MB.", ""]
     return "\n".join(text + ["| " + " | ".join(line) + " |" for line in [head, ["---"] + ["--:"] * (len(head) - 1), *lines]])
 
 
@@ -148,12 +150,14 @@ def write_into(path, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--ours", type=pathlib.Path, help="the program that is measured; default: that of --build")
     parser.add_argument("--kube-apiserver", required=True)
     parser.add_argument("--etcd", default=shutil.which("etcd"))
     parser.add_argument("--scenarios", default="", help="only these, by portcullis-load's names")
     parser.add_argument("--seconds", type=int, default=5, help="of each scenario and server")
     parser.add_argument("--update", action="store_true", help="write the table into benchmarks/README.md")
     args = parser.parse_args()
+    args.ours = (args.ours or args.build / "portcullis").absolute()
     with contextlib.ExitStack() as stack:
         text = table(args, pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="side-by-side-"))), stack)
     print(text)
