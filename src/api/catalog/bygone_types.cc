@@ -38,6 +38,22 @@ TypeNames CommonTypes(const CatalogBase& base) {
   return names;
 }
 
+// The one type that an old version shares with the later one: a CronJob of v1beta1 makes Jobs of v1.
+constexpr std::string_view kSharedType = "io.k8s.api.batch.v1.JobSpec";
+
+constexpr std::string_view kApps = "io.k8s.api.apps.v1.";
+constexpr std::string_view kNetworking = "io.k8s.api.networking.v1.";
+// Kinds of docs/legacy.md, and the package in which the catalog has the types that they share with later versions.
+constexpr std::pair<BygoneKinds, std::string_view> kRenamedKinds[] = {
+    {{"apps", "v1beta1", "v1", "Deployment StatefulSet"}, kApps},
+    {{"apps", "v1beta2", "v1", "DaemonSet Deployment ReplicaSet StatefulSet"}, kApps},
+    {{"batch", "v1beta1", "v1", "CronJob"}, "io.k8s.api.batch.v1."},
+    {{"extensions", "v1beta1", "v1", "DaemonSet Deployment ReplicaSet"}, kApps},
+    {{"extensions", "v1beta1", "v1", "Ingress NetworkPolicy"}, kNetworking},
+    {{"networking.k8s.io", "v1beta1", "v1", "Ingress"}, kNetworking},
+    {{"policy", "v1beta1", "v1", "PodDisruptionBudget"}, "io.k8s.api.policy.v1."},
+};
+
 // Copies the types of one version that lie in the package of the later one, with the fields that they
 // have in the bygone version.
 class Copier {
@@ -56,9 +72,30 @@ class Copier {
     base_.definitions.emplace(base_.pool.Copy(name.ToString()), Copy(later->second));
   }
 
+  // A kind that the catalog has, and whose types lie in `package`, too, where they have the names of the later
+  // version.
+  void RenameKind(const std::string& kind, std::string_view package) {
+    const GroupVersionKind name{std::string(row_.group), std::string(row_.version), kind};
+    const auto found = base_.kinds.find(name);
+    if (found == base_.kinds.end()) return;
+    package_ = package;
+    old_version_ = base::StrCat(".", row_.version, ".");
+    found->second = Copy(found->second);
+    for (ResourceInfo& resource : base_.resources) {
+      if (resource.kind == name) resource.schema = found->second;
+    }
+  }
+
  private:
   static std::string_view PackageOf(const Schema& type) {
     return type.definition.substr(0, type.definition.rfind('.') + 1);
+  }
+
+  bool IsOwn(const Schema& type) const {
+    if (type.definition.empty()) return IsOwnText(type);
+    const std::string_view package = PackageOf(type);
+    const bool is_old = !old_version_.empty() && package.ends_with(old_version_);
+    return (package == package_ || is_old) && type.definition != kSharedType;
   }
 
   // "[]v1.Endpoint" becomes "[]v1beta1.Endpoint".
@@ -80,7 +117,7 @@ class Copier {
   const Schema* Copy(const Schema* type) {
     if (type == nullptr) return nullptr;
     if (const auto made = made_.find(type); made != made_.end()) return made->second;
-    const bool own = type->definition.empty() ? IsOwnText(*type) : PackageOf(*type) == package_;
+    const bool own = IsOwn(*type);
     if (!own && !type->definition.empty()) return type;
     const Schema* element = nullptr;
     if (!own) {
@@ -163,12 +200,36 @@ class Copier {
   const TypeNames& common_;
   const std::string version_;
   std::string_view package_;
+  std::string old_version_;  // what packages of the version end in, of a kind that the catalog has
   std::unordered_map<const Schema*, const Schema*> made_;
 };
+
+// v1.List, which no document has: a list of objects of any kind.
+void AddList(CatalogBase& base) {
+  const auto pods = base.kinds.find({"", "v1", "PodList"});
+  if (pods == base.kinds.end()) return;
+  Schema* const any = base.pool.Add();
+  any->kind = schema::Kind::kAny;
+  any->go_type = "runtime.RawExtension";
+  Schema* const items = base.pool.Add();
+  items->kind = schema::Kind::kArray;
+  items->go_type = "[]runtime.RawExtension";
+  items->element = any;
+  Schema* const list = base.pool.Add();
+  *list = *pods->second;
+  list->go_struct = "List";
+  list->go_type = "v1.List";
+  for (Field& field : list->fields) {
+    if (field.name == "items") field.schema = items;
+  }
+  schema::SchemaPool::Finish(*list);
+  base.definitions.emplace(base.pool.Copy(GroupVersionKind{"", "v1", "List"}.ToString()), list);
+}
 
 }  // namespace
 
 void AddBygoneTypes(CatalogBase& base) {
+  AddList(base);
   const TypeNames common = CommonTypes(base);
   for (const BygoneKinds& row : kBygoneKinds) {
     if (row.later.empty()) continue;
@@ -176,6 +237,13 @@ void AddBygoneTypes(CatalogBase& base) {
     for (const std::string_view kind : base::Split(row.kinds, ' ')) {
       copier.CopyKind(std::string(kind));
       copier.CopyKind(base::StrCat(kind, "List"));
+    }
+  }
+  for (const auto& [row, package] : kRenamedKinds) {
+    Copier copier(base, row, common);
+    for (const std::string_view kind : base::Split(row.kinds, ' ')) {
+      copier.RenameKind(std::string(kind), package);
+      copier.RenameKind(base::StrCat(kind, "List"), package);
     }
   }
 }

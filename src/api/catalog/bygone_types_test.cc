@@ -63,7 +63,22 @@ TEST(BygoneTypes, OfTextsAreThoseOfTheVersionToo) {
        "v1.PreemptionPolicy"},
       {{"apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"},
        "spec/scope",
-       "v1beta1.ResourceScope"}};
+       "v1beta1.ResourceScope"},
+      {{"apps", "v1beta1", "StatefulSet"},
+       "spec/podManagementPolicy",
+       "v1beta1.PodManagementPolicyType"},
+      {{"apps", "v1beta2", "DaemonSet"},
+       "status/conditions/type",
+       "v1beta2.DaemonSetConditionType"},
+      {{"apps", "v1", "StatefulSet"}, "spec/podManagementPolicy", "v1.PodManagementPolicyType"},
+      {{"extensions", "v1beta1", "NetworkPolicy"}, "spec/policyTypes", "[]v1beta1.PolicyType"},
+      {{"extensions", "v1beta1", "NetworkPolicy"}, "spec/ingress/ports/protocol", "v1.Protocol"},
+      {{"batch", "v1beta1", "CronJob"}, "spec/jobTemplate", "v1beta1.JobTemplateSpec"},
+      {{"batch", "v1beta1", "CronJob"}, "spec/jobTemplate/spec", "v1.JobSpec"},
+      {{"policy", "v1beta1", "PodDisruptionBudgetList"},
+       "items/spec",
+       "v1beta1.PodDisruptionBudgetSpec"},
+      {{"", "v1", "List"}, "items", "[]runtime.RawExtension"}};
   for (const auto& fact : facts) {
     const schema::Schema* node = FindReadable(*catalog, fact.kind);
     for (const std::string_view step : base::Split(fact.path, '/')) {
