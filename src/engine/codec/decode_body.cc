@@ -491,13 +491,18 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
       return object;
     }
   } else {
-    TRY(CheckKind(op, kind, *claimed));
+    const base::Status checked = CheckKind(op, kind, *claimed);
     if (*claimed != kind && !IsEviction(*claimed, kind)) {
-      // What is wrong with it as its own version comes first.
-      if (api::catalog::FindReadable(*op.catalog, KnownVersion(*op.catalog, *claimed)) != nullptr) {
-        const auto own = DecodeContent(op, *claimed, bytes, type, *body, validation);
+      // What is wrong with it as what it is comes first; if it cannot become the kind, not unknown fields.
+      const bool is_known =
+          IsRegistered(op, *claimed, kind) &&
+          api::catalog::FindReadable(*op.catalog, KnownVersion(*op.catalog, *claimed)) != nullptr;
+      if (is_known) {
+        const auto own = DecodeContent(op, *claimed, bytes, type, *body,
+                                       checked.ok() ? validation : FieldValidation::kIgnore);
         if (!own.ok()) return failed(own.status().message());
       }
+      TRY(checked);
       return OtherVersion(*claimed, kind);
     }
   }
