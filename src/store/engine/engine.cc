@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -210,14 +211,20 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
 }
 
 void Engine::PublishReadable(const std::vector<EventPtr>& events) {
+  const auto key_of = [](const Event& event) {
+    const Object& object = *event.object;
+    return Key{object.group(), object.resource(), object.ns(), object.name()};
+  };
+  const auto is_unread = [&](const EventPtr& event) {
+    return event->type == EventType::kDeleted && !Unreadable(key_of(*event)).ok();
+  };
+  if (std::none_of(events.begin(), events.end(), is_unread)) return Publish(events);
   std::vector<EventPtr> told;
   for (const EventPtr& event : events) {
-    const Object& object = *event->object;
-    const Key key{object.group(), object.resource(), object.ns(), object.name()};
-    if (event->type != EventType::kDeleted || Unreadable(key).ok()) {
-      told.push_back(event);
+    if (is_unread(event)) {
+      NoteReadable(key_of(*event));
     } else {
-      NoteReadable(key);  // it is gone
+      told.push_back(event);
     }
   }
   if (!told.empty()) Publish(told);
