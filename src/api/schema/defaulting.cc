@@ -37,6 +37,8 @@ struct Step {
   bool needs_member = false;
   // It looks at nothing else.
   bool needs_member_only = false;
+  // Nothing is done if the one member of its path has a value.
+  bool fills = false;
 };
 
 struct Program {
@@ -182,6 +184,11 @@ Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, cons
                            : json::With(arena, object.value, path[at].name, changed);
 }
 
+bool IsFilled(const Step& step, Value member) {
+  if (!step.fills || member.is_null()) return false;
+  return step.statement->action == Statement::Action::kSetIfAbsent || !IsZeroValue(member);
+}
+
 bool AllHold(const Statement& statement, const Draft& draft) {
   return std::all_of(
       statement.conditions.begin(), statement.conditions.end(),
@@ -195,6 +202,7 @@ Value Run(json::Arena& arena, const Program& program, const Place& object) {
     const RulePath& path = step.statement->path;
     const Value old = path.empty() ? Value() : draft.Find(path.front());
     if (step.needs_member && old.is_null()) continue;
+    if (IsFilled(step, old)) continue;
     if (!AllHold(*step.statement, draft)) continue;
     if (path.empty()) {
       const Value whole = draft.Build(arena);
@@ -254,6 +262,9 @@ struct Defaulter::Rules {
       step.needs_member = !path.empty() && (path.size() > 1 || path.front().each ||
                                             statement.action == Statement::Action::kUse ||
                                             statement.action == Statement::Action::kCall);
+      step.fills = path.size() == 1 && !path.front().each &&
+                   (statement.action == Statement::Action::kSetIfAbsent ||
+                    statement.action == Statement::Action::kSetIfZero);
       step.needs_member_only =
           step.needs_member && statement.conditions.empty() && !statement.source;
       program.steps.push_back(step);
