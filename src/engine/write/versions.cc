@@ -7,6 +7,7 @@
 #include "admission/object_interfaces.h"
 #include "admission/recorder.h"
 #include "api/conversion/custom_converter.h"
+#include "base/strings.h"
 
 namespace portcullis::engine {
 
@@ -23,6 +24,12 @@ base::Result<api::patch::Versions::View> CallVersions::In(std::string_view api_v
   if (definition != nullptr) {
     if (version->group != op_.resource->kind.group) view.schema = nullptr;
     view.resets = Resets(*version);
+  }
+  // Nothing tells kube-apiserver's managers of a version that a definition has no more from other failures.
+  if (view.schema == nullptr && definition != nullptr) {
+    return base::Status(
+        base::Reason::kUnknown,
+        base::StrCat("request to convert CR to an invalid group/version: ", api_version));
   }
   if (view.schema == nullptr || object["apiVersion"].AsString() == api_version) return view;
   if (definition == nullptr) {
