@@ -78,6 +78,9 @@ struct Operation {
   json::Value request_object;
   // The same before it was decoded, or what a patch has made; null if it has no such form.
   json::Value sent;
+  // The object when it had just been decoded, as the kind of its resource: in Go's order, without empty
+  // lists; null if it has had another form. Most of what is stored is still a part of it.
+  json::Value canonical;
 
   api::GroupResource group_resource() const { return resource->resource.group_resource(); }
   // The kind of the objects that are read and written: the subresource's or the resource's.

@@ -87,6 +87,7 @@ class Decoder {
 
   base::Result<Value> DecodeAll(const Schema& schema, Value input) {
     base::Result<Value> decoded = Decode(schema, input, options_.known);
+    if (options_.met != nullptr) *options_.met = met_;
     if (decoded.ok() && !first_wrong_.ok()) return std::move(first_wrong_);
     return decoded;
   }
@@ -112,6 +113,7 @@ class Decoder {
       case Kind::kUnion:
         return Union(schema, input);
       case Kind::kAny:
+        met_.any = met_.any || input.is_array() || input.is_object();
         // The text of a raw extension is kept and compared; JSON is kept as a Go map, whose keys are sorted.
         if (schema.go_type == "v1.JSON") return json::Sorted(arena_, input);
         return schema.go_type == "runtime.RawExtension" ? AsWritten(arena_, input) : input;
@@ -360,6 +362,7 @@ class Decoder {
 
   base::Result<Value> Array(const Schema& schema, Value input, Value known) {
     if (!input.is_array()) return WrongType(json::GoTypeName(input), schema.go_type);
+    if (input.empty()) met_.empty_lists = true;
     std::vector<Value> elements;
     elements.reserve(input.size());
     bool changed = false;
@@ -372,7 +375,10 @@ class Decoder {
   }
 
   base::Result<Value> Element(const Schema& schema, Value input, Value known) {
-    if (schema.element == nullptr) return input;
+    if (schema.element == nullptr) {
+      met_.any = true;
+      return input;
+    }
     if (input.is_null() && schema.element->kind != Kind::kAny) {
       return schema.element_pointer ? Value() : ZeroOf(*schema.element);
     }
@@ -538,7 +544,8 @@ class Decoder {
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
   const Schema* union_owner_ = nullptr;  // the struct that has the outermost union around the value
-  base::Status first_wrong_;             // of a value of a wrong type
+  Decoded met_;
+  base::Status first_wrong_;  // of a value of a wrong type
   base::StackMemory<kUsualBytes> memory_;
   // Of the structs being decoded, innermost last; likewise of the objects being written.
   std::pmr::vector<Slot> slots_{memory_.resource()};

@@ -18,6 +18,12 @@
 
 namespace portcullis::api::schema {
 
+// What the object that was decoded may hold.
+struct Decoded {
+  bool empty_lists = false;  // where the schema has lists
+  bool any = false;          // lists or objects of which the schema says nothing
+};
+
 struct DecodeOptions {
   // If given, receives the paths of unknown fields in order of occurrence, as in
   // `spec.containers[0].foo`; as many as Kubernetes reports (json::kMaxStrictErrors).
@@ -32,6 +38,8 @@ struct DecodeOptions {
   // An earlier state of the object that Decode() has returned or would return as it is: what both
   // share is not looked at again.
   json::Value known;
+  // If given, receives what has been met. REQUIRES: `known` is null.
+  Decoded* met = nullptr;
 };
 
 // On a type error the status is BadRequest with Go's bare text (callers put

@@ -54,6 +54,21 @@ TEST_F(DecodeTest, AFieldWithoutOmitemptyIsAlwaysWritten) {
   EXPECT_EQ(Decode(role, R"({"rules":[]})", true), R"({"metadata":{},"rules":null})");
 }
 
+TEST_F(DecodeTest, TellsWhatTheObjectMayHold) {
+  const auto met = [&](const GroupVersionKind& kind, std::string_view text) {
+    Decoded seen;
+    DecodeOptions options;
+    options.met = &seen;
+    const auto decoded =
+        schema::Decode(arena_, *(*catalog_)->FindSchema(kind), *json::Parse(arena_, text), options);
+    return std::pair(decoded.ok() && seen.empty_lists, seen.any);
+  };
+  EXPECT_EQ(met(kPod, R"({"spec":{"containers":[{"name":"c"}]}})"), std::pair(false, false));
+  EXPECT_EQ(met(kPod, R"({"spec":{"containers":[]}})"), std::pair(true, false));
+  const GroupVersionKind revision{"apps", "v1", "ControllerRevision"};
+  EXPECT_EQ(met(revision, R"({"data":{"a":[]}})"), std::pair(false, true));
+}
+
 TEST_F(DecodeTest, NullElementsBecomeZeros) {
   EXPECT_EQ(Decode(kConfigMap, R"({"data":{"a":null}})"), R"({"metadata":{},"data":{"a":""}})");
 }

@@ -26,15 +26,16 @@ class Orderer {
     members_.reserve(kUsual);
   }
 
-  Value Order(const Schema* schema, Value value) {
-    if (schema == nullptr || value.empty()) return value;
+  // `known` is in order, or null.
+  Value Order(const Schema* schema, Value value, Value known) {
+    if (schema == nullptr || value.empty() || value.IsSameAs(known)) return value;
     if (value.is_array()) {
       const bool list = schema->kind == Kind::kArray || schema->kind == Kind::kUnion;
-      return list ? Elements(*schema, value) : value;
+      return list ? Elements(*schema, value, known) : value;
     }
-    if (schema->kind == Kind::kUnion) return Order(schema->element, value);
+    if (schema->kind == Kind::kUnion) return Order(schema->element, value, known);
     const bool members = schema->kind == Kind::kStruct || schema->kind == Kind::kMap;
-    return members ? Members(*schema, value) : value;
+    return members ? Members(*schema, value, known) : value;
   }
 
  private:
@@ -57,12 +58,13 @@ class Orderer {
                           [](const auto& a, const auto& b) { return a.name() < b.name(); });
   }
 
-  Value Elements(const Schema& schema, Value list) {
+  Value Elements(const Schema& schema, Value list, Value known) {
     if (!HasOrder(schema.element)) return list;
     const std::size_t first = elements_.size();
     bool changed = false;
+    std::size_t index = 0;
     for (const Value& element : list.elements()) {
-      const Value ordered = Order(schema.element, element);
+      const Value ordered = Order(schema.element, element, known[index++]);
       changed = changed || !ordered.IsSameAs(element);
       elements_.push_back(ordered);
     }
@@ -83,7 +85,7 @@ class Orderer {
     return schema.FindField(member.name(), member.hash);
   }
 
-  Value Members(const Schema& schema, Value object) {
+  Value Members(const Schema& schema, Value object, Value known) {
     const bool holds_leaves = schema.kind == Kind::kMap && !HasOrder(schema.element);
     if (holds_leaves && IsSortedByName(object.members())) return object;
     const std::size_t first = placed_.size();
@@ -100,7 +102,8 @@ class Orderer {
             field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : SIZE_MAX;
       }
       if (!member.value.empty()) {
-        placed.member.value = Order(below, member.value);
+        const Value* const before = known.Find(member.name(), member.hash);
+        placed.member.value = Order(below, member.value, before != nullptr ? *before : Value());
         changed = changed || !placed.member.value.IsSameAs(member.value);
       }
       placed_.push_back(placed);
@@ -138,8 +141,8 @@ class Orderer {
 
 }  // namespace
 
-Value InGoOrder(json::Arena& arena, const Schema& schema, Value value) {
-  return Orderer(arena).Order(&schema, value);
+Value InGoOrder(json::Arena& arena, const Schema& schema, Value value, Value known) {
+  return Orderer(arena).Order(&schema, value, known);
 }
 
 }  // namespace portcullis::api::schema

@@ -10,7 +10,9 @@
 namespace portcullis::api::schema {
 
 // `value` in Go's order; what stands in order already is shared, not copied. Fields that the schema
-// does not know come last.
-json::Value InGoOrder(json::Arena& arena, const Schema& schema, json::Value value);
+// does not know come last. What `value` shares with `known`, an earlier state of it in that order, is
+// not looked at.
+json::Value InGoOrder(json::Arena& arena, const Schema& schema, json::Value value,
+                      json::Value known = {});
 
 }  // namespace portcullis::api::schema

@@ -57,6 +57,13 @@ TEST_F(GoOrderTest, SharesWhatStandsInOrder) {
   EXPECT_TRUE(InGoOrder(arena_, *root_, other)["items"].IsSameAs(other["items"]));
 }
 
+TEST_F(GoOrderTest, DoesNotLookAtWhatIsKnownToBeInOrder) {
+  const json::Value known = Read(R"({"items":[{"labels":{"b":"2","a":"1"}}]})");
+  const json::Value value = json::With(arena_, known, "kind", json::Value::StringView("K"));
+  EXPECT_EQ(json::ToString(InGoOrder(arena_, *root_, value, known)),
+            R"({"kind":"K","items":[{"labels":{"b":"2","a":"1"}}]})");
+}
+
 TEST_F(GoOrderTest, LeavesValuesOfOtherTypesAlone) {
   const json::Value value = Read(R"({"items":{"b":1,"a":2},"kind":["z","a"]})");
   EXPECT_EQ(json::ToString(InGoOrder(arena_, *root_, value)),

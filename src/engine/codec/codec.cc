@@ -29,16 +29,22 @@ namespace {
 using api::GroupVersionKind;
 using api::catalog::ResourceInfo;
 
-bool HasEmptyCollection(json::Value value) {
+// But for what it shares with `known`, which has none.
+bool HasEmptyCollection(json::Value value, json::Value known) {
   if (value.is_array() && value.empty()) return true;
+  if (value.IsSameAs(known)) return false;
+  std::size_t index = 0;
   for (const json::Value& element : value.elements()) {
+    const json::Value before = known[index++];
     const bool deep = element.is_array() || element.is_object();
-    if (deep && HasEmptyCollection(element)) return true;
+    if (deep && HasEmptyCollection(element, before)) return true;
   }
   for (const json::Member& member : value.members()) {
     // Sets of fields hold no lists.
     if (!member.value.is_array() && (member.value.empty() || member.name() == "fieldsV1")) continue;
-    if (HasEmptyCollection(member.value)) return true;
+    if (!member.value.is_array() && !member.value.is_object()) continue;
+    const json::Value* const before = known.Find(member.name(), member.hash);
+    if (HasEmptyCollection(member.value, before != nullptr ? *before : json::Value())) return true;
   }
   return false;
 }
@@ -93,13 +99,13 @@ json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& ar
 }
 
 json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
-                     const GroupVersionKind& kind, json::Value object) {
+                     const GroupVersionKind& kind, json::Value object, json::Value known) {
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
   if (schema == nullptr || custom) return object;
   // Definitions are stored as JSON, which tells an empty list from none.
-  if (!HasEmptyCollection(object) || kind.group == "apiextensions.k8s.io") {
-    return api::schema::InGoOrder(arena, *schema, object);
+  if (!HasEmptyCollection(object, known) || kind.group == "apiextensions.k8s.io") {
+    return api::schema::InGoOrder(arena, *schema, object, known);
   }
   api::schema::DecodeOptions options;
   options.empty_becomes_null = true;

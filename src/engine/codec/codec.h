@@ -74,8 +74,9 @@ json::Value Recanonicalize(const api::catalog::Catalog& catalog, json::Arena& ar
 
 // What becomes of an object of a built-in kind on its way through the store: lists that Go always
 // writes come back as null if they are empty, but for definitions, and members stand in Go's order.
+// What it shares with `known` (Operation::canonical) is not looked at.
 json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
-                     const api::GroupVersionKind& kind, json::Value object);
+                     const api::GroupVersionKind& kind, json::Value object, json::Value known = {});
 
 // A custom resource without the fields its schema does not know; other objects as they are.
 json::Value PruneCustom(const api::catalog::Catalog& catalog, json::Arena& arena,

@@ -371,8 +371,12 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   } else if (schema != nullptr) {
     api::schema::DecodeOptions options;
     options.unknown_fields = unknown_or_null;
+    api::schema::Decoded met;
+    options.met = &met;
     object = TRY(api::schema::Decode(op.arena, *schema, object, options));
-    if (!text.json.empty() && api::schema::HoldsRawTexts(*schema, object)) {
+    const bool known = !met.empty_lists && !met.any && kind == op.resource->kind;
+    op.canonical = known ? object : json::Value();
+    if (!text.json.empty() && met.any && api::schema::HoldsRawTexts(*schema, object)) {
       object = api::schema::WithRawTexts(op.arena, *schema, object, text.json);
     }
   }

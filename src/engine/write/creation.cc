@@ -216,7 +216,7 @@ class Creation final : public Execution {
     }
     object_ = TRY(WithDefaultsOfReads(op_, object_, lacks_defaults_));
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
-    object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_);
+    object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_, op_.canonical);
     uninitialized_ = uninitialized_ && IsBeingInitialized(op_, object_);
     // A selfLink is never stored, and a dry run stores nothing.
     if (!op_.dry_run) object_ = json::RemovePath(op_.arena, object_, {"metadata", "selfLink"});

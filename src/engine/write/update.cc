@@ -181,7 +181,7 @@ class Attempt {
     }
     object = TRY(WithDefaultsOfReads(op_, object, lacks_defaults_));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
-    object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object);
+    object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object, op_.canonical);
     // It is taken away where an object is encoded for the store, and a dry run stores none.
     if (!op_.dry_run) object = json::RemovePath(op_.arena, object, {"metadata", "selfLink"});
     outcome_.object = object;
