@@ -28,6 +28,14 @@ std::optional<std::int64_t> NumberAt(std::string_view text, std::size_t at) {
   return number;
 }
 
+// Whether the JSON text has the end of a text at `at`.
+bool EndsText(std::string_view json, std::size_t at) {
+  if (at >= json.size() || json[at] != '"') return false;
+  std::size_t slashes = 0;
+  while (slashes < at && json[at - 1 - slashes] == '\\') ++slashes;
+  return slashes % 2 == 0;
+}
+
 }  // namespace
 
 std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
@@ -35,6 +43,11 @@ std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
   if (kind == Kind::kField) return text <=> other.text;
   const auto differ = std::mismatch(text.begin(), text.end(), other.text.begin(), other.text.end());
   auto at = static_cast<std::size_t>(differ.first - text.begin());
+  // "a" comes before "a b", whose blank is less than a quote.
+  const bool ends = EndsText(text, at);
+  if (ends != EndsText(other.text, at)) {
+    return ends ? std::strong_ordering::less : std::strong_ordering::greater;
+  }
   while (at > 0 && (text[at - 1] == '-' || (text[at - 1] >= '0' && text[at - 1] <= '9'))) --at;
   if (at == 0 || text[at - 1] == ':') {
     const auto mine = NumberAt(text, at);

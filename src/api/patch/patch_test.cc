@@ -191,6 +191,10 @@ TEST(PathElement, IsOrderedAsItsValueIs) {
   EXPECT_LT(key(R"({"port":80,"protocol":"TCP"})"), key(R"({"port":80,"protocol":"UDP"})"));
   EXPECT_LT(key(R"({"name":"x:443"})"), key(R"({"name":"x:80"})"));
   EXPECT_LT(key(R"({"port":-1})"), key(R"({"port":0})"));
+  EXPECT_LT(key(R"({"name":"a"})"), key(R"({"name":"a b"})"));
+  EXPECT_LT(key(R"({"name":"a\\"})"), key(R"({"name":"a\\!"})"));
+  EXPECT_LT((PathElement{PathElement::Kind::kValue, R"("a")"}),
+            (PathElement{PathElement::Kind::kValue, R"("a!")"}));
   EXPECT_LT((PathElement{PathElement::Kind::kValue, "9"}),
             (PathElement{PathElement::Kind::kValue, "10"}));
   EXPECT_LT(PathElement::Field("10"), PathElement::Field("9"));
