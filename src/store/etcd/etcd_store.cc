@@ -66,8 +66,7 @@ std::string_view NameOf(Change::Kind kind) {
 class StoreInEtcd final : public EtcdStore {
  public:
   StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd, const Options& options,
-              std::unique_ptr<ValueReader> reader, Content content, std::int64_t rules_revision,
-              bool has_exact_progress);
+              std::unique_ptr<ValueReader> reader, Listing listing, bool has_exact_progress);
   ~StoreInEtcd() override;
 
   void Submit(Change change, Done done) override;
@@ -140,8 +139,8 @@ class StoreInEtcd final : public EtcdStore {
 
 StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd,
                          const Options& options, std::unique_ptr<ValueReader> reader,
-                         Content content, std::int64_t rules_revision, bool has_exact_progress)
-    : EtcdStore(std::move(content), options),
+                         Listing listing, bool has_exact_progress)
+    : EtcdStore(std::move(listing.content), options),
       options_(etcd),
       transformer_(options.transformer),
       client_(std::move(client)),
@@ -162,7 +161,7 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
       master_leases_(*client_, *etcd.clock, etcd.prefix),
       node_ports_(*client_, *etcd.clock, etcd.prefix),
       rules_key_(RulesKey(etcd.prefix)),
-      rules_revision_(rules_revision) {
+      rules_revision_(listing.rules_revision) {
   follower_.Start(revision());
   housekeeper_ = std::thread([this] { KeepHouse(); });
   reader_of_all_ = std::thread([this] { ReadWhenLost(); });
@@ -588,9 +587,9 @@ base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> 
   for (const UnreadableObject& object : listing->content.unreadable)
     LogUnreadable(object, etcd.prefix);
   const bool has_exact_progress = HaveExactProgress(*client, etcd);
-  return std::unique_ptr<EtcdStore>(std::make_unique<StoreInEtcd>(
-      std::move(client), etcd, options, std::move(reader), std::move(listing->content),
-      listing->rules_revision, has_exact_progress));
+  return std::unique_ptr<EtcdStore>(
+      std::make_unique<StoreInEtcd>(std::move(client), etcd, options, std::move(reader),
+                                    *std::move(listing), has_exact_progress));
 }
 
 }  // namespace portcullis::store
