@@ -46,8 +46,6 @@ endif()
 # Profile guided optimization: tools/make_profiled.py sets both in turn (docs/decisions/0026-profiled-build.md).
 if(PC_PROFILE)
   set(PC_PROFILE_DATA "${CMAKE_SOURCE_DIR}/build/profile")
-  # A register more and fewer instructions; the tables for unwinding grow, which the ordinary build has no room for.
-  target_compile_options(pc_options INTERFACE -fomit-frame-pointer)
   if(PC_PROFILE STREQUAL "generate")
     target_compile_options(pc_options INTERFACE -fprofile-update=atomic)
   elseif(EXISTS "${PC_PROFILE_DATA}")
