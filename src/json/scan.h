@@ -112,6 +112,21 @@ struct FewBytes {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
+
+// CopyPlain() for a size from that of a Word to twice that; false if it has copied nothing.
+template <typename Word>
+[[gnu::always_inline]] inline bool CopyFewPlain(const char* p, std::size_t size, char* out) {
+  Word first = 0;
+  Word last = 0;
+  std::memcpy(&first, p, sizeof(Word));
+  std::memcpy(&last, p + size - sizeof(Word), sizeof(Word));
+  std::uint64_t low = first;
+  if constexpr (sizeof(Word) < sizeof(low)) low |= std::uint64_t{last} << 32;
+  if (!ArePlain(Join(low, sizeof(Word) < sizeof(low) ? low : last))) return false;
+  std::memcpy(out, &first, sizeof(Word));
+  std::memcpy(out + size - sizeof(Word), &last, sizeof(Word));
+  return true;
+}
 #endif
 
 // What CopyPlain() does, one byte after the other.
@@ -144,12 +159,8 @@ inline std::size_t CopyPlainBytes(const char* p, std::size_t size, char* out) {
     Store(out + size - 16, rest);
     return size;
   }
-  if (size >= 4) {
-    const FewBytes bytes(p, size);
-    if (!bytes.ArePlain()) return 0;
-    bytes.CopyTo(out, size);
-    return size;
-  }
+  if (size >= 8) return CopyFewPlain<std::uint64_t>(p, size, out) ? size : 0;
+  if (size >= 4) return CopyFewPlain<std::uint32_t>(p, size, out) ? size : 0;
 #endif
   return CopyPlainBytes(p, size, out);
 }

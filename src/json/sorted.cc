@@ -78,8 +78,9 @@ std::vector<const Member*> MembersByName(Value object) {
 void AppendMembersByName(Value object, std::vector<const Member*>& out) {
   const auto first = static_cast<std::ptrdiff_t>(out.size());
   for (const Member& member : object.members()) out.push_back(&member);
-  std::sort(out.begin() + first, out.end(),
-            [](const Member* a, const Member* b) { return HasLowerName(*a, *b); });
+  const auto lower = [](const Member* a, const Member* b) { return HasLowerName(*a, *b); };
+  if (std::is_sorted(out.begin() + first, out.end(), lower)) return;  // as maps are once decoded
+  std::sort(out.begin() + first, out.end(), lower);
 }
 
 Value Sorted(Arena& arena, Value value) {

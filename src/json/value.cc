@@ -3,6 +3,7 @@
 #include "json/value.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "json/index.h"
@@ -27,16 +28,17 @@ std::uint32_t DepthOf(std::span<const Value> elements) {
 // The bit of a name in ObjectNode::present.
 constexpr std::uint32_t PresenceBit(std::uint32_t hash) { return std::uint32_t{1} << (hash >> 27); }
 
-// Of an object with these members, without its index.
-internal::ObjectNode NodeOf(std::span<const Member> members, internal::Source source) {
-  internal::ObjectNode node{source};
+// The node of an object without its index, and its members behind it. In one pass, as most objects have few.
+void Fill(internal::ObjectNode* node, std::span<const Member> members, internal::Source source) {
+  auto* copy = reinterpret_cast<Member*>(node + 1);
   std::uint32_t depth = 0;
+  std::uint32_t present = 0;
   for (const Member& member : members) {
-    depth = std::max(depth, member.value.depth());
-    node.present |= PresenceBit(member.hash);
+    if (member.value.type() >= Type::kArray) depth = std::max(depth, member.value.depth());
+    present |= PresenceBit(member.hash);
+    new (copy++) Member(member);
   }
-  node.depth = depth + 1;
-  return node;
+  new (node) internal::ObjectNode{source, depth + 1, present};
 }
 
 // Names of at most so many bytes are compared without a call: a look-up that calls nothing has no
@@ -64,6 +66,15 @@ constexpr std::uint32_t kShortName = 16;
 
 bool SameBytes(const char* a, const char* b, std::uint32_t size) {
   return size <= kShortName ? SameShortBytes(a, b, size) : std::memcmp(a, b, size) == 0;
+}
+
+// Both at once, as they stand in memory: one comparison for a member.
+std::uint64_t SizeAndHash(const Member& member) {
+  static_assert(offsetof(Member, hash) == offsetof(Member, name_size) + sizeof(std::uint32_t));
+  std::uint64_t both = 0;
+  std::memcpy(&both, reinterpret_cast<const char*>(&member) + offsetof(Member, name_size),
+              sizeof(both));
+  return both;
 }
 
 bool SameName(const Member& member, std::string_view name, std::uint32_t hash) {
@@ -121,16 +132,16 @@ const Value* Value::FindHere(const char* name, std::uint32_t size, std::uint32_t
   if ((object_->present & PresenceBit(hash)) == 0) return nullptr;
   if (object_->index != nullptr) return FindIndexed({name, size}, hash);
   if (size > kShortName) return FindLongName(members(), {name, size}, hash);
+  const std::uint64_t wanted = std::bit_cast<std::uint64_t>(std::array{size, hash});
   for (const Member& member : members()) {
-    if (member.hash == hash && member.name_size == size &&
-        SameShortBytes(member.name_data, name, size)) {
+    if (SizeAndHash(member) == wanted && SameShortBytes(member.name_data, name, size)) {
       return &member.value;
     }
   }
   return nullptr;
 }
 
-const Value* Value::FindIndexed(std::string_view name, std::uint32_t hash) const {
+[[gnu::noinline]] const Value* Value::FindIndexed(std::string_view name, std::uint32_t hash) const {
   const std::span<const Member> all = members();
   const std::span<const std::uint64_t> index(object_->index, size_);
   const auto before = [&](std::uint64_t entry, int) {
@@ -149,7 +160,9 @@ Value Value::GetNamed(std::string_view name) const {
   return found == nullptr ? Value() : *found;
 }
 
-Value Value::GetHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
+// With the look-up inlined, as compilers would not do by themselves: a create makes hundreds.
+[[gnu::flatten]] Value Value::GetHere(const char* name, std::uint32_t size,
+                                      std::uint32_t hash) const {
   const Value* found = FindHere(name, size, hash);
   return found == nullptr ? Value() : *found;
 }
@@ -179,6 +192,8 @@ std::string_view Value::source() const {
 
 bool Value::IsSameAs(const Value& other) const {
   if (type_ != other.type_) return false;
+  // Most are the same to the bit; not a number differs from itself.
+  if (size_ == other.size_ && int_ == other.int_ && type_ != Type::kDouble) return true;
   switch (type_) {
     case Type::kNull:
       return true;
@@ -261,9 +276,8 @@ Value MakeObject(Arena& arena, std::span<const Member> members, internal::Source
   const std::size_t bytes = members.size() * sizeof(Member);
   auto* node = static_cast<internal::ObjectNode*>(
       arena.Allocate(sizeof(internal::ObjectNode) + bytes, alignof(Member)));
-  new (node) internal::ObjectNode(NodeOf(members, source));
+  Fill(node, members, source);
   if (members.size() > internal::kLinearMembers) node->index = internal::MakeIndex(arena, members);
-  std::memcpy(static_cast<void*>(node + 1), members.data(), bytes);
   result.object_ = node;
   return result;
 }
