@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/canonical_quantity.h"
 #include "api/decimal_digits.h"
 #include "base/strings.h"
 
@@ -250,6 +251,18 @@ Quantity Quantity::FromMilli(std::int64_t milli, Format format) {
   Quantity quantity = FromInt(milli, format);
   quantity.scale_ = -3;
   return quantity;
+}
+
+bool IsCanonicalQuantity(std::string_view text) {
+  // Parse() keeps so many digits as they are, with every suffix but the largest.
+  constexpr std::size_t kFew = 9;
+  const std::size_t end = SkipDigits(text, 0);
+  if (end == 0 || end > kFew || text[0] == '0') return false;
+  const std::string_view digits = text.substr(0, end);
+  const auto scaling = Interpret(text.substr(end));
+  if (!scaling || scaling->format == Format::kDecimalExponent) return false;
+  if (scaling->format == Format::kDecimalSi) return !digits.ends_with("000");
+  return FastPathPrecision({.number = digits}, *scaling) >= 0 && SmallNumber(digits) % 1024 != 0;
 }
 
 base::Result<Quantity> Quantity::Parse(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/canonical_quantity.h"
 #include "api/testing/slow_decimal.h"
 
 namespace portcullis::api {
@@ -67,6 +68,24 @@ TEST(QuantityTest, PrintsWhatKubernetesPrints) {
     const auto quantity = Quantity::Parse(c.input);
     ASSERT_TRUE(quantity.ok()) << c.input;
     EXPECT_EQ(quantity->ToString(), c.canonical) << c.input;
+  }
+}
+
+TEST(QuantityTest, KnowsCanonicalTextsAtAGlance) {
+  for (const std::string text : {"1", "10", "100m", "1500m", "64Mi", "1Gi", "7E", "1023Ki"}) {
+    EXPECT_TRUE(IsCanonicalQuantity(text)) << text;
+  }
+  for (const std::string number :
+       {"", "0", "1", "8", "01", "10", "1000", "1024", "1500", "2048", "64000", "999999999",
+        "1000000000", "123456789012345678", "-1", "+1", "1.5", " 1"}) {
+    for (const std::string suffix :
+         {"",   "n",  "u",  "m",  "k",  "M",  "G",  "T", "P",  "E", "Ki",
+          "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E3", "i", "mi", "K", "m "}) {
+      const std::string text = number + suffix;
+      if (!IsCanonicalQuantity(text)) continue;
+      const auto parsed = Quantity::Parse(text);
+      EXPECT_TRUE(parsed.ok() && parsed->ToString() == text) << text;
+    }
   }
 }
 

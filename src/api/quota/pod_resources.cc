@@ -121,7 +121,8 @@ struct CpuAndMemory {
   static Quantity Positive(json::Value value) {
     if (!value.is_string() && !value.is_number()) return {};
     Quantity amount = ReadQuantity(value);
-    return amount.Sign() > 0 ? amount : Quantity();
+    if (amount.Sign() < 0) amount = Quantity();
+    return amount;
   }
 };
 

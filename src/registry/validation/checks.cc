@@ -238,8 +238,8 @@ std::vector<std::string> IsSubdomainWithUnderscore(std::string_view name) {
 }
 
 api::Quantity QuantityOf(json::Value value) {
-  auto quantity =
-      api::Quantity::Parse(value.is_string() ? value.AsString() : json::ToString(value));
+  auto quantity = value.is_string() ? api::Quantity::Parse(value.AsString())
+                                    : api::Quantity::Parse(json::ToString(value));
   return quantity.ok() ? *std::move(quantity) : api::Quantity();
 }
 
