@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <memory_resource>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "api/canonical_quantity.h"
 #include "api/quantity.h"
 #include "api/schema/embedded_structs.h"
 #include "api/schema/written.h"
@@ -57,6 +59,24 @@ bool IsEmptyInGo(Kind kind, Value value) {
       return false;  // structs are never empty to omitempty
   }
 }
+
+// Looked at for every field that is absent, of which a pod has hundreds.
+class KindSet {
+ public:
+  constexpr KindSet(std::initializer_list<Kind> kinds) {
+    for (const Kind kind : kinds) bits_ |= Bit(kind);
+  }
+  constexpr bool Has(Kind kind) const { return (bits_ & Bit(kind)) != 0; }
+
+ private:
+  static constexpr std::uint32_t Bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
+  std::uint32_t bits_ = 0;
+};
+constexpr KindSet kIsNilInGo = {Kind::kArray, Kind::kMap, Kind::kBytes, Kind::kUnion};
+// What omitempty does not leave out.
+constexpr KindSet kIsNeverEmpty = {Kind::kStruct, Kind::kQuantity,  Kind::kIntOrString,
+                                   Kind::kTime,   Kind::kMicroTime, Kind::kDuration,
+                                   Kind::kAny};
 
 bool IsZeroInGo(Kind kind, Value value) {
   if (kind == Kind::kStruct) return value.empty();
@@ -212,25 +232,34 @@ class Decoder {
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
     slots_.resize(base + schema.fields.size());
-    TRY(Fields(schema, input, known, base));
+    // Whether what is written has the members of the input, in their order.
+    bool same_names = true;
+    TRY(Fields(schema, input, known, base, same_names));
     const std::size_t first = members_.size();
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
       const Slot& slot = slots_[base + i];
       const std::optional<Value> value =
           slot.present ? WhenPresent(schema, field, slot.value) : WhenAbsent(field);
+      same_names = same_names && value.has_value() == slot.present;
       if (value) members_.push_back(Named(field, *value));
     }
     slots_.resize(base);
     const std::span<const json::Member> written(members_.data() + first, members_.size() - first);
-    const Value result = Same(input, written) ? input : json::MakeObject(arena_, written);
+    const bool same = same_names && HasValuesOf(input, written);
+    const Value result = same ? input : json::MakeObject(arena_, written);
     members_.resize(first);
     return result;
   }
 
-  base::Status Fields(const Schema& schema, Value input, Value known, std::size_t base) {
+  // `in_order` becomes false unless every member is a field and stands in Go's order.
+  base::Status Fields(const Schema& schema, Value input, Value known, std::size_t base,
+                      bool& in_order) {
+    const Field* last = nullptr;
     for (const json::Member& member : input.members()) {
       const Field* field = schema.FindField(member.name(), member.hash);
+      in_order = in_order && field != nullptr && (last == nullptr || field > last);
+      last = field;
       if (field == nullptr) {
         if (!schema.preserve_unknown_fields) ReportUnknown(member.name());
         continue;
@@ -256,15 +285,10 @@ class Decoder {
     return member;
   }
 
-  static bool Same(Value input, std::span<const json::Member> members) {
-    const auto old = input.members();
-    if (old.size() != members.size()) return false;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (old[i].name() != members[i].name() || !old[i].value.IsSameAs(members[i].value)) {
-        return false;
-      }
-    }
-    return true;
+  static bool HasValuesOf(Value input, std::span<const json::Member> members) {
+    const std::span<const json::Member> old = input.members();
+    return std::equal(old.begin(), old.end(), members.begin(), members.end(),
+                      [](const auto& a, const auto& b) { return a.value.IsSameAs(b.value); });
   }
 
   std::optional<Value> WhenPresent(const Schema& owner, const Field& field, Value value) const {
@@ -284,23 +308,10 @@ class Decoder {
 
   std::optional<Value> WhenAbsent(const Field& field) {
     const Kind kind = field.schema->kind;
-    const bool never = field.omit == Omit::kNever;
-    const bool nil = field.pointer || kind == Kind::kArray || kind == Kind::kMap ||
-                     kind == Kind::kBytes || kind == Kind::kUnion;
-    if (nil) return never ? std::optional<Value>(Value()) : std::nullopt;
-    if (field.omit == Omit::kZero) return std::nullopt;
-    switch (kind) {
-      case Kind::kStruct:
-      case Kind::kQuantity:
-      case Kind::kIntOrString:
-      case Kind::kTime:
-      case Kind::kMicroTime:
-      case Kind::kDuration:
-      case Kind::kAny:
-        return ZeroOf(*field.schema);
-      default:
-        return never ? std::optional<Value>(ZeroOf(*field.schema)) : std::nullopt;
-    }
+    const bool nil = field.pointer || kIsNilInGo.Has(kind);
+    if (field.omit == Omit::kNever) return nil ? Value() : ZeroOf(*field.schema);
+    if (nil || field.omit == Omit::kZero || !kIsNeverEmpty.Has(kind)) return std::nullopt;
+    return ZeroOf(*field.schema);
   }
 
   // What Go writes for a zero value.
@@ -497,6 +508,7 @@ class Decoder {
   }
 
   base::Result<Value> QuantityText(Value input) {
+    if (IsCanonicalQuantity(input.AsString())) return input;
     std::string raw;
     std::string_view text;
     if (input.is_string()) {

@@ -124,6 +124,14 @@ TEST_F(DecodeTest, ACanonicalTextKeepsItsNodes) {
   EXPECT_TRUE(decoded->IsSameAs(input));
 }
 
+TEST_F(DecodeTest, AFieldInPlaceOfAnUnknownOneIsWritten) {
+  const json::Value input =
+      json::Parse(arena_, R"({"kind":"ConfigMap","apiVersion":"v1","metadatum":{}})").value();
+  const auto decoded = schema::Decode(arena_, *(*catalog_)->FindSchema(kConfigMap), input);
+  EXPECT_TRUE(decoded->Has("metadata"));
+  EXPECT_FALSE(decoded->Has("metadatum"));
+}
+
 TEST_F(DecodeTest, SchemasInsideDefinitionsMayBeBooleans) {
   const std::string text = Decode({"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
                                   R"({"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":

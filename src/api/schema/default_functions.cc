@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/quantity.h"
@@ -149,21 +150,16 @@ Value RoundMilli(json::Arena& arena, Value list) {
   });
 }
 
-// The members of `target` and those of `source` it lacks.
-Value Fill(json::Arena& arena, Value target, Value source) {
-  json::ObjectBuilder filled(arena, target);
-  bool changed = false;
-  for (const json::Member& member : source.members()) {
-    if (target.Has(member.name())) continue;
-    filled.Set(member.name(), member.value);
-    changed = true;
-  }
-  return changed ? filled.Build() : target;
-}
-
+// With the members of `source` that object[name] lacks.
 Value FillMember(json::Arena& arena, Value object, std::string_view name, Value source) {
-  const Value filled = Fill(arena, object[name], source);
-  return filled.IsSameAs(object[name]) ? object : json::With(arena, object, name, filled);
+  const Value target = object[name];
+  std::optional<json::ObjectBuilder> filled;
+  for (const json::Member& member : source.members()) {
+    if (target.Find(member.name(), member.hash) != nullptr) continue;
+    if (!filled) filled.emplace(arena, target);
+    filled->Set(member.name(), member.value);
+  }
+  return filled ? json::With(arena, object, name, filled->Build()) : object;
 }
 
 Value RequestsFromLimits(json::Arena& arena, Value resources) {

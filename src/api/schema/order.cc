@@ -39,10 +39,11 @@ class Orderer {
   }
 
  private:
-  static constexpr std::size_t kUsual = 48;  // of each on the path of an ordinary object
+  static constexpr std::size_t kUsual = 48;          // of each on the path of an ordinary object
+  static constexpr std::size_t kUnknown = SIZE_MAX;  // behind all fields
   struct Placed {
     json::Member member;
-    std::size_t place = 0;  // of the field; behind all others if unknown; equal in maps
+    std::size_t place = 0;  // of the field, or kUnknown; equal in maps
   };
   static constexpr std::size_t kUsualBytes =
       kUsual * (sizeof(Value) + sizeof(Placed) + sizeof(json::Member));
@@ -74,15 +75,20 @@ class Orderer {
     return result;
   }
 
-  // Most members stand in order already: the field is not far behind that of the member before.
-  static const Field* FieldOf(const Schema& schema, const json::Member& member, std::size_t next) {
+  // Where the field of a member is, or kUnknown. Most members stand in order already: the field is not far
+  // behind that of the member before.
+  static std::size_t PlaceOf(const Schema& schema, const json::Member& member, std::size_t next) {
     constexpr std::size_t kFar = 12;
     const std::size_t end = std::min(next + kFar, schema.fields.size());
     for (; next < end; ++next) {
       const Field& field = schema.fields[next];
-      if (field.hash == member.hash && field.name == member.name()) return &field;
+      if (field.hash != member.hash) continue;
+      // Most names are those of the schema, from decoding.
+      if (field.name.data() == member.name_data || field.name == member.name()) return next;
     }
-    return schema.FindField(member.name(), member.hash);
+    const Field* const field = schema.FindField(member.name(), member.hash);
+    if (field == nullptr) return kUnknown;
+    return static_cast<std::size_t>(field - schema.fields.data());
   }
 
   Value Members(const Schema& schema, Value object, Value known) {
@@ -90,16 +96,19 @@ class Orderer {
     if (holds_leaves && IsSortedByName(object.members())) return object;
     const std::size_t first = placed_.size();
     bool changed = false;
+    bool sorted = schema.kind == Kind::kStruct || IsSortedByName(object.members());
+    std::size_t last = 0;
     std::size_t next = 0;
     for (const json::Member& member : object.members()) {
       Placed placed{member, 0};
       const Schema* below = schema.element;
       if (schema.kind == Kind::kStruct) {
-        const Field* const field = FieldOf(schema, member, next);
-        if (field != nullptr) next = static_cast<std::size_t>(field - schema.fields.data()) + 1;
-        below = field != nullptr ? field->schema : nullptr;
-        placed.place =
-            field != nullptr ? static_cast<std::size_t>(field - schema.fields.data()) : SIZE_MAX;
+        placed.place = PlaceOf(schema, member, next);
+        const bool is_known = placed.place != kUnknown;
+        below = is_known ? schema.fields[placed.place].schema : nullptr;
+        sorted = sorted && placed.place >= last;
+        last = placed.place;
+        if (is_known) next = placed.place + 1;
       }
       if (!member.value.empty()) {
         const Value* const before = known.Find(member.name(), member.hash);
@@ -108,21 +117,16 @@ class Orderer {
       }
       placed_.push_back(placed);
     }
-    const bool by_name = schema.kind == Kind::kMap;
-    const bool sorted = Sort(std::span(placed_).subspan(first), by_name);
+    if (!sorted) Sort(std::span(placed_).subspan(first), schema.kind == Kind::kMap);
     const Value result = sorted && !changed ? object : Built(first);
     placed_.resize(first);
     return result;
   }
 
-  // Whether they stood in order already.
-  static bool Sort(std::span<Placed> members, bool by_name) {
-    const auto before = [by_name](const Placed& a, const Placed& b) {
+  static void Sort(std::span<Placed> members, bool by_name) {
+    std::stable_sort(members.begin(), members.end(), [by_name](const Placed& a, const Placed& b) {
       return by_name ? a.member.name() < b.member.name() : a.place < b.place;
-    };
-    if (std::is_sorted(members.begin(), members.end(), before)) return true;
-    std::stable_sort(members.begin(), members.end(), before);
-    return false;
+    });
   }
 
   Value Built(std::size_t first) {

@@ -50,6 +50,14 @@ TEST_F(GoOrderTest, PutsFieldsAsDeclaredAndMapsByKey) {
             R"({"kind":"K","items":[{"name":"n","labels":{"a":"1","b":"2"}}],"x":1})");
 }
 
+TEST_F(GoOrderTest, UnknownMembersComeLast) {
+  const json::Value value = Read(R"({"y":1,"kind":"K","x":2,"items":[]})");
+  EXPECT_EQ(json::ToString(InGoOrder(arena_, *root_, value)),
+            R"({"kind":"K","items":[],"y":1,"x":2})");
+  const json::Value behind = Read(R"({"kind":"K","y":1,"items":[]})");
+  EXPECT_EQ(json::ToString(InGoOrder(arena_, *root_, behind)), R"({"kind":"K","items":[],"y":1})");
+}
+
 TEST_F(GoOrderTest, SharesWhatStandsInOrder) {
   const json::Value value = Read(R"({"kind":"K","items":[{"name":"n","labels":{"a":"1"}}]})");
   EXPECT_TRUE(InGoOrder(arena_, *root_, value).IsSameAs(value));
