@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/schema/decode.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -190,6 +191,17 @@ std::optional<Value> FieldsCache::FieldsOfNew(json::Arena& arena, const schema::
   base::MutexLock lock(mutex_);
   slots_[at].entry = std::move(entry);
   return fields;
+}
+
+Value FieldsCache::EmptyOf(const schema::Schema& schema) {
+  base::MutexLock lock(mutex_);
+  const auto [place, is_new] = empty_.try_emplace(&schema);
+  if (is_new) {
+    place->second = json::MakeObject(empty_arena_, {});
+    const auto decoded = schema::Decode(empty_arena_, schema, place->second);
+    if (decoded.ok()) place->second = *decoded;
+  }
+  return place->second;
 }
 
 }  // namespace portcullis::api::patch

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "api/patch/typed.h"
 #include "api/schema/schema.h"
@@ -37,6 +38,9 @@ class FieldsCache {
                                          json::Value empty, json::Value object, json::Value sent,
                                          const NotOwned& not_owned);
 
+  // What {} is decoded to by such a schema. Lives as long as the cache.
+  json::Value EmptyOf(const schema::Schema& schema);
+
  private:
   struct Entry;
   struct Slot {
@@ -46,6 +50,8 @@ class FieldsCache {
 
   base::Mutex mutex_;
   std::array<Slot, kSlots> slots_ PC_GUARDED_BY(mutex_);
+  json::Arena empty_arena_ PC_GUARDED_BY(mutex_);
+  std::unordered_map<const schema::Schema*, json::Value> empty_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace portcullis::api::patch

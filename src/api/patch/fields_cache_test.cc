@@ -45,6 +45,7 @@ class FieldsCacheTest : public ::testing::Test {
     ASSERT_TRUE(empty.ok() && object.ok()) << text;
     const Value given = with_sent ? sent : Value();
     const NotOwned not_owned{&reset_, &stripped_};
+    EXPECT_EQ(json::ToString(cache_.EmptyOf(schema)), json::ToString(*empty)) << kind;
     const auto direct = FieldsOfNew(arena_, schema, *empty, *object, given, not_owned);
     for (int i = 0; i < 3; ++i) {
       const auto cached = cache_.FieldsOfNew(arena_, schema, *empty, *object, given, not_owned);

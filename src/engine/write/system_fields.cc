@@ -6,6 +6,7 @@
 
 #include "api/field_error.h"
 #include "api/patch/field_set.h"
+#include "api/patch/fields_cache.h"
 #include "api/patch/managed_fields.h"
 #include "api/view/metadata.h"
 #include "base/random.h"
@@ -221,8 +222,9 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   const FieldWriter by(op, manager, op.resource->kind);
   api::patch::Writer writer = by.writer();
   if (live.is_null()) {
-    live = EmptyObject(op.arena, *op.resource);
     if (!op.resource->custom) writer.cache = op.world.fields;
+    live = writer.cache != nullptr ? writer.cache->EmptyOf(*schema)
+                                   : EmptyObject(op.arena, *op.resource);
   }
   writer.sent = op.sent;
   return api::patch::Track(op.arena, *schema, live, next, writer);
