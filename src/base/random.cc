@@ -59,17 +59,17 @@ double RandomFraction() {
 
 std::string Uuid() {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::uint8_t kAt[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
   Pool& pool = ThreadPool();
   std::string out(36, '-');
-  std::size_t at = 0;
-  for (int i = 0; i < 16; ++i) {
-    unsigned byte = pool.Next();
-    if (i == 6) byte = (byte & 0x0FU) | 0x40U;  // version 4
-    if (i == 8) byte = (byte & 0x3FU) | 0x80U;  // variant of RFC 9562
-    if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
-    out[at++] = kDigits[byte >> 4U];
-    out[at++] = kDigits[byte & 15U];
+  char* const text = out.data();
+  for (const std::uint8_t at : kAt) {
+    const unsigned byte = pool.Next();
+    text[at] = kDigits[byte >> 4U];
+    text[at + 1] = kDigits[byte & 15U];
   }
+  text[14] = '4';                                                      // version 4
+  text[19] = kDigits[8U | (static_cast<unsigned>(pool.Next()) & 3U)];  // variant of RFC 9562
   return out;
 }
 

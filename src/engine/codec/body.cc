@@ -130,6 +130,7 @@ bool NamesField(std::string_view name, std::string_view field) {
   if (name == field) return true;
   if (name.size() < field.size() || name.size() > field.size() + 2) return false;
   if (base::EqualsIgnoreCase(name, field)) return true;
+  if (name.size() == field.size()) return false;  // these have more bytes
   const std::string plain = base::ReplaceAll(base::ReplaceAll(name, "\u212A", "k"), "\u017F", "s");
   return base::EqualsIgnoreCase(plain, field);
 }

@@ -49,6 +49,14 @@ bool HasEmptyCollection(json::Value value, json::Value known) {
   return false;
 }
 
+// Whether `text` is ApiVersion(kind), which is not made for that.
+bool IsApiVersionOf(const GroupVersionKind& kind, std::string_view text) {
+  const std::string_view group = kind.group;
+  if (group.empty()) return text == kind.version;
+  return text.size() == group.size() + 1 + kind.version.size() && text.starts_with(group) &&
+         text[group.size()] == '/' && text.ends_with(kind.version);
+}
+
 }  // namespace
 
 const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
@@ -60,12 +68,12 @@ const api::schema::Schema* SchemaOf(const api::catalog::Catalog& catalog,
 }
 
 json::Value WithTypeMeta(json::Arena& arena, json::Value object, const GroupVersionKind& kind) {
-  const std::string version = ApiVersion(kind);
-  if (object["kind"].AsString() == kind.kind && object["apiVersion"].AsString() == version) {
+  if (object["kind"].AsString() == kind.kind &&
+      IsApiVersionOf(kind, object["apiVersion"].AsString())) {
     return object;
   }
   object = json::With(arena, object, "kind", json::String(arena, kind.kind));
-  return json::With(arena, object, "apiVersion", json::String(arena, version));
+  return json::With(arena, object, "apiVersion", json::String(arena, ApiVersion(kind)));
 }
 
 std::string ApiVersion(const GroupVersionKind& kind) {

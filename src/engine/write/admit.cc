@@ -36,26 +36,28 @@ base::Status Surveyed(const Operation& op) {
   return survey == nullptr ? base::OkStatus() : survey->first();
 }
 
+// The namespace as admission sees it: a Namespace is in itself.
+std::string_view NamespaceOf(const Operation& op, const AdmissionInput& input) {
+  const api::GroupVersionResource& resource = op.resource->resource;
+  if (resource.resource != "namespaces" || !resource.group.empty()) return input.ns.value_or(op.ns);
+  return input.name_generated ? std::string_view() : input.name;
+}
+
 admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& input) {
-  admission::Attributes attributes;
-  attributes.operation = input.operation;
-  attributes.resource = op.resource->resource;
-  attributes.subresource = op.subresource_name();
-  attributes.kind = input.kind != nullptr ? *input.kind : op.kind();
-  attributes.namespace_name = input.ns.value_or(op.ns);
-  attributes.name = std::string(input.name);
-  // A Namespace is in itself.
-  if (op.resource->resource.resource == "namespaces" && op.resource->resource.group.empty()) {
-    attributes.namespace_name = input.name_generated ? std::string() : attributes.name;
-  }
-  attributes.object = input.object;
-  attributes.old_object = input.old_object;
-  attributes.options = input.options;
-  attributes.dry_run = input.dry_run.value_or(op.dry_run);
-  attributes.custom = op.resource->custom && attributes.kind == op.resource->kind;
-  attributes.user = op.user;
-  attributes.deadline = AdmissionDeadline(op, input.operation);
-  return attributes;
+  const api::GroupVersionKind& kind = input.kind != nullptr ? *input.kind : op.kind();
+  return {.operation = input.operation,
+          .resource = op.resource->resource,
+          .subresource = std::string(op.subresource_name()),
+          .kind = kind,
+          .namespace_name = std::string(NamespaceOf(op, input)),
+          .name = std::string(input.name),
+          .object = input.object,
+          .old_object = input.old_object,
+          .options = input.options,
+          .dry_run = input.dry_run.value_or(op.dry_run),
+          .custom = op.resource->custom && kind == op.resource->kind,
+          .user = op.user,
+          .deadline = AdmissionDeadline(op, input.operation)};
 }
 
 }  // namespace
