@@ -3,11 +3,12 @@
 #include "registry/strategy_table.h"
 
 #include <deque>
-#include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "api/catalog/catalog.h"
+#include "api/names.h"
 #include "registry/kind_table.h"
 
 namespace portcullis::registry {
@@ -25,8 +26,15 @@ struct Pair {
 }  // namespace
 
 struct StrategyTable::Rows {
+  using Name = std::pair<std::string_view, std::string_view>;  // group, resource
+  struct Hash {
+    std::size_t operator()(const Name& name) const {
+      return api::HashNames(name.first, {}, name.second);
+    }
+  };
+
   std::deque<Kind> kinds;  // those of the table, each without and with a status subresource
-  std::map<std::pair<std::string_view, std::string_view>, Pair> by_resource;
+  std::unordered_map<Name, Pair, Hash> by_resource;
   Pair custom;
   Pair others;
 

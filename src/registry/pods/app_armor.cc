@@ -57,6 +57,7 @@ json::Value ReadForContainer(json::Arena& arena, json::Value pod, json::Value co
 
 json::Value ReadAppArmorAnnotations(json::Arena& arena, json::Value pod,
                                     std::vector<std::string>* warnings) {
+  if (pod["metadata"]["annotations"].empty()) return pod;
   if (pod["spec"]["os"]["name"].AsString() == "windows") return pod;
   for (std::string_view list : {"initContainers", "containers", "ephemeralContainers"}) {
     const json::Value before = pod["spec"][list];

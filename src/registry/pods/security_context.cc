@@ -541,6 +541,7 @@ void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldP
 
 void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const FieldPath& spec_path,
                              FieldErrors& errors) {
+  if (annotations.empty()) return;
   const json::Value of_pod = spec["securityContext"]["seccompProfile"];
   if (!of_pod.is_null() && annotations.Has(kSeccompPod)) {
     CheckSeccompAgrees(annotations[kSeccompPod].AsString(), of_pod,
@@ -560,7 +561,7 @@ void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const Fi
 
 void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const FieldPath& spec_path,
                             FieldErrors& errors) {
-  if (spec["os"]["name"].AsString() == "windows") return;
+  if (annotations.empty() || spec["os"]["name"].AsString() == "windows") return;
   constexpr std::string_view kLocalhost = "localhost/";
   const json::Value of_pod = spec["securityContext"]["appArmorProfile"];
   api::view::VisitContainers(
