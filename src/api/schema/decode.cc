@@ -232,34 +232,25 @@ class Decoder {
     // The values of the fields lie on a stack of their own, so that no struct allocates.
     const std::size_t base = slots_.size();
     slots_.resize(base + schema.fields.size());
-    // Whether what is written has the members of the input, in their order.
-    bool same_names = true;
-    TRY(Fields(schema, input, known, base, same_names));
+    TRY(Fields(schema, input, known, base));
     const std::size_t first = members_.size();
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
       const Slot& slot = slots_[base + i];
       const std::optional<Value> value =
           slot.present ? WhenPresent(schema, field, slot.value) : WhenAbsent(field);
-      same_names = same_names && value.has_value() == slot.present;
       if (value) members_.push_back(Named(field, *value));
     }
     slots_.resize(base);
     const std::span<const json::Member> written(members_.data() + first, members_.size() - first);
-    const bool same = same_names && HasValuesOf(input, written);
-    const Value result = same ? input : json::MakeObject(arena_, written);
+    const Value result = Same(input, written) ? input : json::MakeObject(arena_, written);
     members_.resize(first);
     return result;
   }
 
-  // `in_order` becomes false unless every member is a field and stands in Go's order.
-  base::Status Fields(const Schema& schema, Value input, Value known, std::size_t base,
-                      bool& in_order) {
-    const Field* last = nullptr;
+  base::Status Fields(const Schema& schema, Value input, Value known, std::size_t base) {
     for (const json::Member& member : input.members()) {
       const Field* field = schema.FindField(member.name(), member.hash);
-      in_order = in_order && field != nullptr && (last == nullptr || field > last);
-      last = field;
       if (field == nullptr) {
         if (!schema.preserve_unknown_fields) ReportUnknown(member.name());
         continue;
@@ -285,10 +276,15 @@ class Decoder {
     return member;
   }
 
-  static bool HasValuesOf(Value input, std::span<const json::Member> members) {
-    const std::span<const json::Member> old = input.members();
-    return std::equal(old.begin(), old.end(), members.begin(), members.end(),
-                      [](const auto& a, const auto& b) { return a.value.IsSameAs(b.value); });
+  static bool Same(Value input, std::span<const json::Member> members) {
+    const auto old = input.members();
+    if (old.size() != members.size()) return false;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (old[i].name() != members[i].name() || !old[i].value.IsSameAs(members[i].value)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::optional<Value> WhenPresent(const Schema& owner, const Field& field, Value value) const {

@@ -143,7 +143,8 @@ Value RoundMilli(json::Arena& arena, Value list) {
   return json::EditMembers(arena, list, [&](const json::Member& member) {
     const std::string_view text = member.value.AsString();
     // Finer is only what has a fraction, a negative exponent, or one of the suffixes n and u.
-    if (text.find_first_of(".-nu") == std::string_view::npos) return member.value;
+    const auto is_fine = [](char c) { return c == '.' || c == '-' || c == 'n' || c == 'u'; };
+    if (std::none_of(text.begin(), text.end(), is_fine)) return member.value;
     const auto quantity = Quantity::Parse(text);
     if (!quantity.ok() || quantity->IsMilli()) return member.value;
     return json::String(arena, quantity->RoundedToMilli().ToString());

@@ -157,17 +157,21 @@ Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, const 
 Value ApplyInside(json::Arena& arena, const Step& step, const Draft& draft, const Place& object,
                   std::size_t at);
 
+// Not inlined, so that a member takes few registers: most are no lists.
+[[gnu::noinline]] Value ApplyToElements(json::Arena& arena, const Step& step, const Draft& draft,
+                                        const Place& list, std::size_t at) {
+  std::size_t index = 0;
+  return json::EditElements(arena, list.value, [&](Value element) {
+    return ApplyInside(arena, step, draft, {element, list.KnownElement(index++)}, at);
+  });
+}
+
 // The member `old` of an object with the statement applied from step `at` of its path on. Objects
 // on the way are never made: a default of a field needs the struct that has it.
 Value ApplyToMember(json::Arena& arena, const Step& step, const Draft& draft, const Place& old,
                     std::size_t at) {
   const RulePath& path = step.statement->path;
-  if (path[at].each) {
-    std::size_t index = 0;
-    return json::EditElements(arena, old.value, [&](Value element) {
-      return ApplyInside(arena, step, draft, {element, old.KnownElement(index++)}, at + 1);
-    });
-  }
+  if (path[at].each) return ApplyToElements(arena, step, draft, old, at + 1);
   if (at + 1 == path.size()) return ApplyHere(arena, step, draft, old);
   return old.value.is_object() ? ApplyInside(arena, step, draft, old, at + 1) : old.value;
 }
