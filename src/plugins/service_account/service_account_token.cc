@@ -2,44 +2,43 @@
 
 #include "plugins/service_account/service_account_token.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/random.h"
 #include "json/edit.h"
+#include "json/reader.h"
 
 namespace portcullis::plugins::service_account {
 namespace {
 
 constexpr std::string_view kVolumePrefix = "kube-api-access-";
 constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
-// An hour, and some seconds by which the node tells our tokens from others.
-constexpr std::int64_t kTokenSeconds = 3607;
 
 json::Value Text(std::string_view literal) { return json::Value::StringView(literal); }
 
+// An hour, and some seconds by which the node tells our tokens from others. As Go writes it: parsed once, it is
+// written to each pod as it stands here.
+constexpr std::string_view kSources =
+    R"([{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},)"
+    R"({"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},)"
+    R"({"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1",)"
+    R"("fieldPath":"metadata.namespace"}}]}}])";
+
+json::Value Sources() {
+  static const json::Document sources = [] {
+    auto arena = std::make_shared<json::Arena>();
+    const auto parsed = json::Parse(*arena, kSources, {.borrow_text = true});
+    return json::Document(arena, parsed.ok() ? *parsed : json::Value());
+  }();
+  return sources.root();
+}
+
 json::Value MakeVolume(json::Arena& arena, json::Value name) {
-  const json::Value token = json::MakeObject(
-      arena, {{"expirationSeconds", json::Value::Int(kTokenSeconds)}, {"path", Text("token")}});
-  const json::Value certificate =
-      json::MakeObject(arena, {{"key", Text("ca.crt")}, {"path", Text("ca.crt")}});
-  const json::Value authority = json::MakeObject(
-      arena,
-      {{"name", Text("kube-root-ca.crt")}, {"items", json::MakeArray(arena, {certificate})}});
-  const json::Value field = json::MakeObject(
-      arena, {{"apiVersion", Text("v1")}, {"fieldPath", Text("metadata.namespace")}});
-  const json::Value own_namespace =
-      json::MakeObject(arena, {{"path", Text("namespace")}, {"fieldRef", field}});
-  const json::Value downward =
-      json::MakeObject(arena, {{"items", json::MakeArray(arena, {own_namespace})}});
-  const json::Value sources =
-      json::MakeArray(arena, {json::MakeObject(arena, {{"serviceAccountToken", token}}),
-                              json::MakeObject(arena, {{"configMap", authority}}),
-                              json::MakeObject(arena, {{"downwardAPI", downward}})});
-  return json::MakeObject(
-      arena, {{"name", name},
-              {"projected", json::MakeObject(arena, {{"sources", sources},
-                                                     {"defaultMode", json::Value::Int(420)}})}});
+  const json::Value projected =
+      json::MakeObject(arena, {{"sources", Sources()}, {"defaultMode", json::Value::Int(420)}});
+  return json::MakeObject(arena, {{"name", name}, {"projected", projected}});
 }
 
 // The name of the first volume that looks like ours, or null.

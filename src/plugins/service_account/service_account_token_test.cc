@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "json/writer.h"
+
 namespace portcullis::plugins::service_account {
 namespace {
 
@@ -24,6 +26,16 @@ std::size_t BytesOfMounting(std::size_t containers) {
 
 TEST(ServiceAccountTokenTest, MemoryGrowsWithTheContainers) {
   EXPECT_LT(BytesOfMounting(2000), 3 * BytesOfMounting(1000));
+}
+
+TEST(ServiceAccountTokenTest, SourcesAreWrittenAsTheyStandInTheProgram) {
+  json::Arena arena;
+  const json::Value container = json::MakeObject(arena, {{"name", json::String(arena, "c")}});
+  const json::Value spec =
+      json::MakeObject(arena, {{"containers", json::MakeArray(arena, {container})}});
+  const json::Value sources = MountToken(arena, spec)["volumes"][0]["projected"]["sources"];
+  EXPECT_EQ(sources.size(), 3U);
+  EXPECT_EQ(sources.source(), json::ToString(sources, {.splice_source = false}));
 }
 
 }  // namespace
