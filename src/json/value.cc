@@ -25,8 +25,8 @@ std::uint32_t DepthOf(std::span<const Value> elements) {
   return depth + 1;
 }
 
-// The bit of a name in ObjectNode::present.
-constexpr std::uint32_t PresenceBit(std::uint32_t hash) { return std::uint32_t{1} << (hash >> 27); }
+// Which bit of ObjectNode::present is that of a name.
+constexpr std::uint32_t PresenceShift(std::uint32_t hash) { return hash >> 27; }
 
 // The node of an object without its index, and its members behind it. In one pass, as most objects have few.
 void Fill(internal::ObjectNode* node, std::span<const Member> members, internal::Source source) {
@@ -35,7 +35,7 @@ void Fill(internal::ObjectNode* node, std::span<const Member> members, internal:
   std::uint32_t present = 0;
   for (const Member& member : members) {
     if (member.value.type() >= Type::kArray) depth = std::max(depth, member.value.depth());
-    present |= PresenceBit(member.hash);
+    present |= std::uint32_t{1} << PresenceShift(member.hash);
     new (copy++) Member(member);
   }
   new (node) internal::ObjectNode{source, depth + 1, present};
@@ -129,7 +129,7 @@ const Value* Value::FindNamed(std::string_view name) const {
 
 const Value* Value::FindHere(const char* name, std::uint32_t size, std::uint32_t hash) const {
   if (!is_object() || size_ == 0) return nullptr;
-  if ((object_->present & PresenceBit(hash)) == 0) return nullptr;
+  if ((object_->present >> PresenceShift(hash) & 1) == 0) return nullptr;
   if (object_->index != nullptr) return FindIndexed({name, size}, hash);
   if (size > kShortName) return FindLongName(members(), {name, size}, hash);
   const std::uint64_t wanted = std::bit_cast<std::uint64_t>(std::array{size, hash});
