@@ -86,9 +86,10 @@ void CheckNameOfResource(std::string_view name, const FieldPath& path, FieldErro
 
 void CheckNameOfContainerResource(std::string_view name, const FieldPath& path,
                                   FieldErrors& errors) {
+  if (Contains(kOfContainers, name)) return;
   CheckNameOfResource(name, path, errors);
   if (!HasPrefix(name)) {
-    if (!Contains(kOfContainers, name) && !name.starts_with("hugepages-")) {
+    if (!name.starts_with("hugepages-")) {
       errors.push_back(
           api::Invalid(path, api::NamedValue(name), "must be a standard resource for containers"));
     }
