@@ -40,12 +40,15 @@ class Shape {
 
   char* Reserve(std::size_t size) {
     if (room_ - size_ < size) [[unlikely]] {
-      room_ = std::max(2 * room_, size_ + size);
-      auto larger = std::make_unique_for_overwrite<char[]>(room_);
-      std::memcpy(larger.get(), bytes_.get(), size_);
-      bytes_ = std::move(larger);
+      Grow(size);
     }
     return bytes_.get() + size_;
+  }
+  [[gnu::noinline]] void Grow(std::size_t size) {
+    room_ = std::max(2 * room_, size_ + size);
+    auto larger = std::make_unique_for_overwrite<char[]>(room_);
+    std::memcpy(larger.get(), bytes_.get(), size_);
+    bytes_ = std::move(larger);
   }
   void Put(char mark) {
     *Reserve(1) = mark;
