@@ -73,10 +73,11 @@ class GarbageCollector final : public Controller {
     const store::Object& object = *event.object;
     const bool matters =
         MayMatter(object) || (event.previous != nullptr && MayMatter(*event.previous));
-    const std::string uid(object.uid());
-    if (uid.empty()) return;
+    const std::string_view own = object.uid();
+    if (own.empty()) return;
     base::MutexLock lock(mutex_);
-    if (!matters && !dependents_.contains(uid)) return;
+    if (!matters && !dependents_.contains(own)) return;
+    const std::string uid(own);
     // Not the object's own document, which would stay in memory as long as the object.
     json::Arena arena;
     const auto parsed = json::Parse(arena, object.bytes(), {.borrow_text = true});
@@ -368,7 +369,7 @@ class GarbageCollector final : public Controller {
   base::Mutex mutex_;
   std::shared_ptr<const api::catalog::Catalog> catalog_;  // of the controller's own thread
   std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
-  std::map<std::string, std::set<std::string>> dependents_ PC_GUARDED_BY(mutex_);
+  std::map<std::string, std::set<std::string>, std::less<>> dependents_ PC_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> departed_ PC_GUARDED_BY(mutex_);
 };
 
