@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <memory_resource>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "api/canonical_quantity.h"
 #include "api/quantity.h"
 #include "api/schema/embedded_structs.h"
+#include "api/schema/go_members.h"
 #include "api/schema/written.h"
 #include "base/clock.h"
 #include "base/gotext.h"
@@ -42,65 +42,13 @@ std::string LiteralOf(Value number) {
   return literal.empty() ? json::ToString(number) : std::string(literal);
 }
 
-bool IsEmptyInGo(Kind kind, Value value) {
-  switch (kind) {
-    case Kind::kArray:
-    case Kind::kMap:
-      return value.empty();
-    case Kind::kString:
-    case Kind::kBytes:
-      return value.AsString().empty();
-    case Kind::kInteger:
-    case Kind::kNumber:
-      return value.AsDouble() == 0;
-    case Kind::kBoolean:
-      return !value.AsBool();
-    default:
-      return false;  // structs are never empty to omitempty
-  }
-}
-
-// Looked at for every field that is absent, of which a pod has hundreds.
-class KindSet {
- public:
-  constexpr KindSet(std::initializer_list<Kind> kinds) {
-    for (const Kind kind : kinds) bits_ |= Bit(kind);
-  }
-  constexpr bool Has(Kind kind) const { return (bits_ & Bit(kind)) != 0; }
-
- private:
-  static constexpr std::uint32_t Bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
-  std::uint32_t bits_ = 0;
-};
-constexpr KindSet kIsNilInGo = {Kind::kArray, Kind::kMap, Kind::kBytes, Kind::kUnion};
-// What omitempty does not leave out.
-constexpr KindSet kIsNeverEmpty = {Kind::kStruct, Kind::kQuantity,  Kind::kIntOrString,
-                                   Kind::kTime,   Kind::kMicroTime, Kind::kDuration,
-                                   Kind::kAny};
-
-bool IsZeroInGo(Kind kind, Value value) {
-  if (kind == Kind::kStruct) return value.empty();
-  return IsEmptyInGo(kind, value);
-}
-
-// Lists and maps with omitempty of which Kubernetes tells an empty one from an absent one: it puts its
-// default only where there is none, forbids even an empty one, or takes it for a choice. By their owners.
-constexpr std::pair<std::string_view, std::string_view> kKeptWhenEmpty[] = {
-    {"DeviceRequest", "selectors"},
-    {"DeviceRequest", "tolerations"},
-    {"HPAScalingRules", "policies"},
-    {"JSONSchemaProps", "dependencies"}};
-
-bool IsKeptWhenEmpty(const Schema& owner, const Field& field) {
-  const std::pair wanted(owner.go_struct, field.name);
-  return std::find(std::begin(kKeptWhenEmpty), std::end(kKeptWhenEmpty), wanted) !=
-         std::end(kKeptWhenEmpty);
-}
-
 class Decoder {
  public:
   Decoder(json::Arena& arena, const DecodeOptions& options)
-      : arena_(arena), options_(options), unknown_(options.unknown_fields) {
+      : arena_(arena),
+        options_(options),
+        forms_{options.empty_becomes_null, options.keeps_empty_bytes},
+        unknown_(options.unknown_fields) {
     slots_.reserve(kUsual);
     members_.reserve(kUsual);
   }
@@ -226,7 +174,7 @@ class Decoder {
 
   base::Result<Value> Struct(const Schema& schema, Value input, Value known) {
     if (!input.is_object()) {
-      if (input.is_null()) return ZeroOf(schema);
+      if (input.is_null()) return ZeroOf(arena_, schema);
       return WrongType(json::GoTypeName(input), schema.go_type);
     }
     // The values of the fields lie on a stack of their own, so that no struct allocates.
@@ -237,9 +185,10 @@ class Decoder {
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
       const Slot& slot = slots_[base + i];
-      const std::optional<Value> value =
-          slot.present ? WhenPresent(schema, field, slot.value) : WhenAbsent(field);
-      if (value) members_.push_back(Named(field, *value));
+      const std::optional<Value> value = slot.present
+                                             ? WrittenWhenSet(schema, field, slot.value, forms_)
+                                             : WrittenWhenUnset(arena_, field);
+      if (value) members_.push_back(WrittenMember(field, *value));
     }
     slots_.resize(base);
     const std::span<const json::Member> written(members_.data() + first, members_.size() - first);
@@ -267,15 +216,6 @@ class Decoder {
     return base::OkStatus();
   }
 
-  static json::Member Named(const Field& field, Value value) {
-    json::Member member;
-    member.name_data = field.name.data();
-    member.name_size = static_cast<std::uint32_t>(field.name.size());
-    member.hash = field.hash;
-    member.value = value;
-    return member;
-  }
-
   static bool Same(Value input, std::span<const json::Member> members) {
     const auto old = input.members();
     if (old.size() != members.size()) return false;
@@ -285,60 +225,6 @@ class Decoder {
       }
     }
     return true;
-  }
-
-  std::optional<Value> WhenPresent(const Schema& owner, const Field& field, Value value) const {
-    if (field.pointer) return value;
-    const Kind kind = field.schema->kind;
-    const bool dropped = field.omit == Omit::kEmpty  ? IsEmptyInGo(kind, value)
-                         : field.omit == Omit::kZero ? IsZeroInGo(kind, value)
-                                                     : false;
-    if (dropped) {
-      if (kind == Kind::kBytes && options_.keeps_empty_bytes) return value;
-      return IsKeptWhenEmpty(owner, field) ? std::optional<Value>(value) : std::nullopt;
-    }
-    const bool collection = kind == Kind::kArray || kind == Kind::kMap;
-    if (collection && options_.empty_becomes_null && value.empty()) return Value();
-    return value;
-  }
-
-  std::optional<Value> WhenAbsent(const Field& field) {
-    const Kind kind = field.schema->kind;
-    const bool nil = field.pointer || kIsNilInGo.Has(kind);
-    if (field.omit == Omit::kNever) return nil ? Value() : ZeroOf(*field.schema);
-    if (nil || field.omit == Omit::kZero || !kIsNeverEmpty.Has(kind)) return std::nullopt;
-    return ZeroOf(*field.schema);
-  }
-
-  // What Go writes for a zero value.
-  Value ZeroOf(const Schema& schema) {
-    switch (schema.kind) {
-      case Kind::kString:
-        return Value::StringView("");
-      case Kind::kInteger:
-      case Kind::kNumber:
-      case Kind::kIntOrString:
-        return Value::Int(0);
-      case Kind::kBoolean:
-        return Value::Bool(false);
-      case Kind::kQuantity:
-        return Value::StringView("0");
-      case Kind::kDuration:
-        return Value::StringView("0s");
-      case Kind::kStruct: {
-        const std::size_t first = members_.size();
-        for (const Field& field : schema.fields) {
-          if (const auto value = WhenAbsent(field)) members_.push_back(Named(field, *value));
-        }
-        const Value zero = json::MakeObject(
-            arena_,
-            std::span<const json::Member>(members_.data() + first, members_.size() - first));
-        members_.resize(first);
-        return zero;
-      }
-      default:
-        return {};
-    }
   }
 
   base::Result<Value> Map(const Schema& schema, Value input, Value known) {
@@ -387,7 +273,7 @@ class Decoder {
       return input;
     }
     if (input.is_null() && schema.element->kind != Kind::kAny) {
-      return schema.element_pointer ? Value() : ZeroOf(*schema.element);
+      return schema.element_pointer ? Value() : ZeroOf(arena_, *schema.element);
     }
     return Decode(*schema.element, input, known);
   }
@@ -549,6 +435,7 @@ class Decoder {
 
   json::Arena& arena_;
   const DecodeOptions& options_;
+  const EmptyForms forms_;
   std::vector<std::string>* unknown_;
   const Frame* frame_ = nullptr;
   const Schema* union_owner_ = nullptr;  // the struct that has the outermost union around the value

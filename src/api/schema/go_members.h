@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What Go writes of the fields of a struct: which it leaves out, and what it writes of those that are not set.
+// Decoders of any encoding end with it.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+
+#include "api/schema/schema.h"
+#include "json/value.h"
+
+namespace portcullis::api::schema {
+
+// See DecodeOptions.
+struct EmptyForms {
+  bool empty_becomes_null = false;
+  bool keeps_empty_bytes = false;
+};
+
+// What Go writes for a zero value.
+json::Value ZeroOf(json::Arena& arena, const Schema& schema);
+
+// WrittenWhenSet() of an empty value that Go leaves out.
+std::optional<json::Value> WrittenEmpty(const Schema& owner, const Field& field, json::Value value,
+                                        const EmptyForms& forms);
+
+// Looked at for every field that is absent, of which a pod has hundreds.
+class KindSet {
+ public:
+  constexpr KindSet(std::initializer_list<Kind> kinds) {
+    for (const Kind kind : kinds) bits_ |= Bit(kind);
+  }
+  constexpr bool Has(Kind kind) const { return (bits_ & Bit(kind)) != 0; }
+
+ private:
+  static constexpr std::uint32_t Bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
+  std::uint32_t bits_ = 0;
+};
+inline constexpr KindSet kIsNilInGo = {Kind::kArray, Kind::kMap, Kind::kBytes, Kind::kUnion};
+// What omitempty does not leave out.
+inline constexpr KindSet kIsNeverEmpty = {Kind::kStruct, Kind::kQuantity,  Kind::kIntOrString,
+                                          Kind::kTime,   Kind::kMicroTime, Kind::kDuration,
+                                          Kind::kAny};
+
+inline bool IsEmptyInGo(Kind kind, json::Value value) {
+  switch (kind) {
+    case Kind::kArray:
+    case Kind::kMap:
+      return value.empty();
+    case Kind::kString:
+    case Kind::kBytes:
+      return value.AsString().empty();
+    case Kind::kInteger:
+    case Kind::kNumber:
+      return value.AsDouble() == 0;
+    case Kind::kBoolean:
+      return !value.AsBool();
+    default:
+      return false;  // structs are never empty to omitempty
+  }
+}
+
+// What Go writes for a field of `owner` that holds `value`; nothing if it leaves the field out.
+inline std::optional<json::Value> WrittenWhenSet(const Schema& owner, const Field& field,
+                                                 json::Value value, const EmptyForms& forms) {
+  if (field.pointer) return value;
+  const Kind kind = field.schema->kind;
+  const bool zero = field.omit == Omit::kZero && kind == Kind::kStruct && value.empty();
+  if (field.omit != Omit::kNever && (zero || IsEmptyInGo(kind, value))) {
+    return WrittenEmpty(owner, field, value, forms);
+  }
+  const bool collection = kind == Kind::kArray || kind == Kind::kMap;
+  if (collection && forms.empty_becomes_null && value.empty()) return json::Value();
+  return value;
+}
+
+// The same for a field that holds nothing.
+inline std::optional<json::Value> WrittenWhenUnset(json::Arena& arena, const Field& field) {
+  const Kind kind = field.schema->kind;
+  const bool nil = field.pointer || kIsNilInGo.Has(kind);
+  if (field.omit == Omit::kNever) return nil ? json::Value() : ZeroOf(arena, *field.schema);
+  if (nil || field.omit == Omit::kZero || !kIsNeverEmpty.Has(kind)) return std::nullopt;
+  return ZeroOf(arena, *field.schema);
+}
+
+inline json::Member WrittenMember(const Field& field, json::Value value) {
+  json::Member member;
+  member.name_data = field.name.data();
+  member.name_size = static_cast<std::uint32_t>(field.name.size());
+  member.hash = field.hash;
+  member.value = value;
+  return member;
+}
+
+}  // namespace portcullis::api::schema
