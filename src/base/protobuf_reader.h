@@ -47,6 +47,25 @@ class Wire {
     return OkStatus();
   }
 
+  // Whether the next thing is a number of zero, or something of no length; and goes past it.
+  bool IsAtZero() const { return !bytes_.empty() && bytes_.front() == 0; }
+  void TakeZero() { bytes_.remove_prefix(1); }
+
+  // Goes past a tag of one or two bytes, as nearly all are; false if there is none that ReadTag() would take.
+  bool TakeShortTag(std::uint32_t& number, std::uint32_t& wire_type) {
+    if (bytes_.size() < 2) return false;
+    const auto first = static_cast<unsigned char>(bytes_[0]);
+    const auto second = static_cast<unsigned char>(bytes_[1]);
+    const bool is_long = first >= 0x80U;
+    if (is_long && second >= 0x80U) return false;
+    const std::uint32_t tag = is_long ? (first & 0x7fU) | std::uint32_t{second} << 7 : first;
+    if (tag >> 3 == 0 || (tag & 7U) == kEndGroup) return false;
+    number = tag >> 3;
+    wire_type = tag & 7U;
+    bytes_.remove_prefix(is_long ? 2 : 1);
+    return true;
+  }
+
   // Goes past a tag if that is the next thing, in as few bytes as it can be written.
   bool TakeTag(std::uint32_t number, std::uint32_t wire_type) {
     std::uint32_t tag = number << 3 | wire_type;

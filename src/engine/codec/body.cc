@@ -73,8 +73,10 @@ base::Result<Body> ReadProtobuf(json::Arena& arena, const api::catalog::Catalog&
     kind.version = version->version;
   }
   Body body;
-  auto value = ReadProtobufObject(arena, kind, envelope.raw, catalog.FindSchema(kind));
+  body.decoded_by = catalog.FindSchema(kind);
+  auto value = ReadProtobufObject(arena, kind, envelope.raw, body.decoded_by, &body.met);
   if (!value.ok()) {
+    body.decoded_by = nullptr;
     body.message_error = value.status().message();
     value = ReadProtobufObject(arena, kind, {}, nullptr);
   }

@@ -9,6 +9,7 @@
 
 #include "api/catalog/catalog.h"
 #include "api/names.h"
+#include "api/schema/decode.h"
 #include "api/schema/schema.h"
 #include "base/status.h"
 #include "engine/codec/media_type.h"
@@ -24,6 +25,10 @@ struct Body {
   std::string range_error;
   // A protobuf message that does not fit its kind, or CBOR that says what no object may.
   std::string message_error;
+  // `value` is what api::schema::Decode() makes of it by this schema, and `met` what it has met; null: it
+  // has not been decoded.
+  const api::schema::Schema* decoded_by = nullptr;
+  api::schema::Decoded met;
 };
 
 // Reads JSON, or YAML, protobuf or CBOR turned into JSON. `expected` is the kind that an endpoint takes;

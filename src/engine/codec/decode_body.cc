@@ -339,12 +339,20 @@ base::Result<json::Value> FromInternal(Operation& op, const GroupVersionKind& kn
   return WithTypeMeta(op.arena, TRY(api::schema::Decode(op.arena, schema, alone)), known);
 }
 
-}  // namespace
+// An object on its way to Go's form.
+struct Content {
+  json::Value object;
+  SentText text;
+  // The schema by which it has been decoded already, and what it holds; null: it has not been.
+  const api::schema::Schema* decoded_by = nullptr;
+  api::schema::Decoded met;
+};
 
-base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
-                                    FieldValidation validation,
-                                    const std::vector<std::string>& strict_errors,
-                                    const SentText& text) {
+base::Result<json::Value> InGoForm(Operation& op, const GroupVersionKind& kind,
+                                   const Content& content, FieldValidation validation,
+                                   const std::vector<std::string>& strict_errors) {
+  json::Value object = content.object;
+  const SentText& text = content.text;
   std::vector<std::string> unknown;
   if (kind.version == kInternal && !IsCustomKind(op, kind)) {
     object = TRY(FromInternal(op, KnownVersion(*op.catalog, kind), object, unknown));
@@ -371,9 +379,11 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   } else if (schema != nullptr) {
     api::schema::DecodeOptions options;
     options.unknown_fields = unknown_or_null;
-    api::schema::Decoded met;
+    api::schema::Decoded met = content.met;
     options.met = &met;
-    object = TRY(api::schema::Decode(op.arena, *schema, object, options));
+    if (schema != content.decoded_by) {
+      object = TRY(api::schema::Decode(op.arena, *schema, object, options));
+    }
     const bool known = !met.empty_lists && !met.any && kind == op.resource->kind;
     op.canonical = known ? object : json::Value();
     if (!text.json.empty() && met.any && api::schema::HoldsRawTexts(*schema, object)) {
@@ -395,6 +405,15 @@ base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind,
   }
   TRY(ReportStrict(op, validation, std::move(texts), text.yaml_error));
   return object;
+}
+
+}  // namespace
+
+base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
+                                    FieldValidation validation,
+                                    const std::vector<std::string>& strict_errors,
+                                    const SentText& text) {
+  return InGoForm(op, kind, {.object = object, .text = text}, validation, strict_errors);
 }
 
 base::Result<json::Value> WithoutDuplicates(Operation& op, const GroupVersionKind& kind,
@@ -446,9 +465,9 @@ base::Result<json::Value> DecodeContent(Operation& op, const GroupVersionKind& k
   if (!custom) object = WithTypeMeta(op.arena, object, kind);
   std::string yaml_error;
   if (type == MediaType::kYaml) yaml_error = StrictYamlError(op.arena, bytes);
-  SentText text{.yaml_error = yaml_error};
-  if (type == MediaType::kJson && body.value.source().empty()) text.json = bytes;
-  object = TRY(Canonical(op, kind, object, validation, strict_errors, text));
+  Content content{object, {.yaml_error = yaml_error}, body.decoded_by, body.met};
+  if (type == MediaType::kJson && body.value.source().empty()) content.text.json = bytes;
+  object = TRY(InGoForm(op, kind, content, validation, strict_errors));
   if (!body.range_error.empty() && json::HasInfinity(object))
     return base::BadRequest(body.range_error);
   return api::ThroughInternal(op.arena, object, kind);

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "api/names.h"
+#include "api/quantity.h"
+#include "api/schema/decode.h"
+#include "api/schema/go_members.h"
 #include "api/schema/raw_texts.h"
 #include "base/clock.h"
-#include "base/inline_vector.h"
 #include "base/protobuf_reader.h"
 #include "base/strings.h"
+#include "engine/codec/message_builder.h"
 #include "engine/codec/protobuf_fields.h"
 #include "engine/codec/protobuf_wire.h"
 #include "json/reader.h"
@@ -25,12 +25,17 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
+using api::schema::Field;
+using api::schema::Kind;
+using api::schema::Schema;
 using protobuf::FieldLine;
+using protobuf::IntOrString;
 using protobuf::kBytes;
 using protobuf::kFixed64;
 using protobuf::kMagic;
 using protobuf::kVarint;
 using protobuf::Message;
+using protobuf::MessageBuilder;
 using protobuf::Mode;
 using protobuf::Part;
 using protobuf::ReadContent;
@@ -38,8 +43,8 @@ using protobuf::ReadTag;
 using protobuf::Shape;
 using protobuf::Wire;
 
-std::string GoName(const api::schema::Schema* schema, std::string_view name) {
-  const api::schema::Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
+std::string GoName(const Schema* schema, std::string_view name) {
+  const Field* field = schema != nullptr ? schema->FindField(name) : nullptr;
   if (field != nullptr && !field->go_name().empty()) return std::string(field->go_name());
   if (name == "metadata") return "ObjectMeta";
   std::string text(name);
@@ -47,158 +52,32 @@ std::string GoName(const api::schema::Schema* schema, std::string_view name) {
   return text;
 }
 
-const api::schema::Schema* SchemaOfField(const api::schema::Schema* schema, const FieldLine& line) {
-  const api::schema::Field* field =
-      schema != nullptr ? schema->FindField(line.name, line.hash) : nullptr;
-  const api::schema::Schema* type = field != nullptr ? field->schema : nullptr;
-  while (type != nullptr && type->element != nullptr && type->kind != api::schema::Kind::kUnion) {
-    type = type->element;
+// The type of a field's values, or of the elements of its lists and maps.
+const Schema* TypeOf(const Schema* schema) {
+  while (schema != nullptr && schema->element != nullptr && schema->kind != Kind::kUnion) {
+    schema = schema->element;
   }
-  return type;
+  return schema;
 }
-
-struct IntOrString {
-  bool is_string = false;
-  std::int64_t number = 0;
-  std::string_view text;
-};
-
-// Messages whose JSON is no object but one of their fields: lists with a name of their own, and the
-// members of a schema that are a schema or something else.
-json::Value InJson(json::Arena& arena, Shape shape, json::Value message) {
-  const auto list = [&](std::string_view name) {
-    const json::Value* items = message.Find(name);
-    return items != nullptr ? *items : json::MakeArray(arena, {});
-  };
-  const json::Value schema = message["schema"];
-  switch (shape) {
-    case Shape::kList:
-      return list("items");
-    case Shape::kSchemaOrBool:
-      return schema.is_null() ? json::Value::Bool(message["allows"].AsBool()) : schema;
-    case Shape::kSchemaOrArray:
-      return list("jsonSchemas").empty() ? schema : list("jsonSchemas");
-    case Shape::kSchemaOrStrings:
-      return list("property").empty() ? schema : list("property");
-    default:
-      return message;
-  }
-}
-
-// The JSON of a message while its fields arrive.
-//
-// Encoders write a field in one place: the elements of a list and the entries of a map one behind the
-// other, and a message whole. What comes again after another field is added to what was there; it is
-// collected and made a value once, so that bytes in any order cost the same.
-class MessageBuilder {
- public:
-  explicit MessageBuilder(json::Arena& arena, Shape shape = Shape::kObject)
-      : arena_(arena), shape_(shape), object_(arena) {}
-
-  bool empty() const { return object_.empty(); }
-  // Until this is called again, what is looked for or set is known to be absent, or not. Encoders write
-  // fields in the order of their numbers, so that hardly any has to be looked for.
-  void NextIsNew(bool is_new) { next_is_new_ = is_new; }
-  bool Has(std::string_view name) const { return Find(name) != nullptr; }
-  void Set(std::string_view name, json::Value value) {
-    if (next_is_new_) {
-      object_.Add(name, value);
-    } else {
-      object_.Set(name, value);
-    }
-  }
-  void AddElements(std::string_view name, json::ArrayBuilder& elements) {
-    if (const json::Value* before = Find(name); before == nullptr) {
-      object_.Add(name, elements.Build());
-    } else {
-      auto& list = again().lists.try_emplace(name, arena_, *before).first->second;
-      for (const json::Value& element : elements.Build().elements()) list.Add(element);
-    }
-  }
-  void AddEntries(std::string_view name, json::ObjectBuilder& entries) {
-    if (const json::Value* before = Find(name); before == nullptr) {
-      object_.Add(name, entries.Build());
-    } else {
-      auto& map = again().maps.try_emplace(name, arena_, *before).first->second;
-      for (const json::Member& entry : entries.Build().members())
-        map.Set(entry.name(), entry.value);
-    }
-  }
-  // The message of a field that comes for the first time; the bytes outlive the builder.
-  void AddMessage(const FieldLine& field, std::string_view bytes, json::Value value) {
-    object_.Add(field.name, value);
-    first_parts_.push_back({&field, bytes});
-  }
-  // What the first part of a message was read from.
-  std::string_view FirstPart(const FieldLine& field) const {
-    for (const FirstOf& part : first_parts_) {
-      if (part.field == &field) return part.bytes;
-    }
-    return {};
-  }
-  // The message of a field that has come before, to which every part is added. `is_new`: its first
-  // part is to be read again.
-  MessageBuilder& Child(const FieldLine& field, bool& is_new) {
-    const auto [child, made] = again().children.try_emplace(field.name);
-    if (made) child->second = std::make_unique<MessageBuilder>(arena_, field.shape);
-    is_new = made;
-    return *child->second;
-  }
-  IntOrString& int_or_string(const FieldLine& field, bool& is_new) {
-    const auto [value, made] = again().ints_or_strings.try_emplace(field.name);
-    is_new = made;
-    return value->second;
-  }
-  json::Value Build() {
-    if (again_ != nullptr) {
-      for (auto& [name, list] : again_->lists) object_.Set(name, list.Build());
-      for (auto& [name, map] : again_->maps) object_.Set(name, map.Build());
-      for (auto& [name, child] : again_->children) object_.Set(name, child->Build());
-    }
-    return InJson(arena_, shape_, object_.Build());
-  }
-
- private:
-  struct FirstOf {
-    const FieldLine* field;
-    std::string_view bytes;
-  };
-  // Of fields that came more than once.
-  struct Again {
-    std::map<std::string_view, json::ArrayBuilder> lists;
-    std::map<std::string_view, json::ObjectBuilder> maps;
-    std::map<std::string_view, std::unique_ptr<MessageBuilder>> children;
-    std::map<std::string_view, IntOrString> ints_or_strings;
-  };
-  const json::Value* Find(std::string_view name) const {
-    return next_is_new_ ? nullptr : object_.Find(name);
-  }
-  Again& again() {
-    if (again_ == nullptr) again_ = std::make_unique<Again>();
-    return *again_;
-  }
-
-  json::Arena& arena_;
-  const Shape shape_;
-  bool next_is_new_ = false;
-  json::ObjectBuilder object_;
-  base::InlineVector<FirstOf, 8> first_parts_;
-  std::unique_ptr<Again> again_;
-};
 
 class Reader {
  public:
-  explicit Reader(json::Arena& arena) : arena_(arena) {}
+  // With `met`, objects are as api::schema::Decode() would make them by their schema.
+  Reader(json::Arena& arena, api::schema::Decoded* met) : arena_(arena), met_(met) {}
 
   // The object of that kind; texts in it are views of the arena's copy of the bytes. A kind without
   // a message has no fields that are known.
   base::Result<json::Value> Object(const Message* message, const api::GroupVersionKind& kind,
-                                   std::string_view bytes, const api::schema::Schema* schema) {
-    MessageBuilder object(arena_);
-    TRY(Into(object, {message, kind.kind, schema}, arena_.Copy(bytes), 0));
+                                   std::string_view bytes, const Schema* schema) {
+    const Type type{message, kind.kind, schema};
+    MessageBuilder object(arena_, memory_, Shape::kObject, FormOf(schema));
+    TRY(Into(object, type, arena_.Copy(bytes), 0));
     object.NextIsNew(false);
-    object.Set("kind", json::String(arena_, kind.kind));
-    object.Set("apiVersion", json::String(arena_, kind.group_version().ToString()));
+    static const FieldLine kKind = protobuf::LineNamed("kind");
+    static const FieldLine kVersion = protobuf::LineNamed("apiVersion");
+    object.Set(kKind, FieldOf(schema, kKind), json::String(arena_, kind.kind));
+    object.Set(kVersion, FieldOf(schema, kVersion),
+               json::String(arena_, kind.group_version().ToString()));
     return object.Build();
   }
 
@@ -207,17 +86,34 @@ class Reader {
   struct Type {
     const Message* message = nullptr;
     std::string_view name;
-    const api::schema::Schema* schema = nullptr;
+    const Schema* schema = nullptr;
+  };
+  // What the schema says of a field, if it knows it.
+  struct Target {
+    const Field* field = nullptr;    // null as well of what is not in a struct
+    const Schema* schema = nullptr;  // of its values, or of the elements of its lists and maps
   };
 
-  static std::uint32_t WireTypeOf(const FieldLine& field) {
-    return field.mode == Mode::kMap ? kBytes : WireTypeOfValue(field);
+  const Schema* FormOf(const Schema* schema) const {
+    return met_ != nullptr && schema != nullptr && schema->kind == Kind::kStruct ? schema : nullptr;
   }
-  static std::uint32_t WireTypeOfValue(const FieldLine& field) {
-    if (field.type.size() != 1) return kBytes;
-    const char type = field.type.front();
-    if (type == 'd') return kFixed64;
-    return type == 's' || type == 'b' ? kBytes : kVarint;
+  static const Field* FieldOf(const Schema* schema, const FieldLine& line) {
+    return schema != nullptr ? schema->FindField(line.name, line.hash) : nullptr;
+  }
+  Target TargetOf(const Type& type, const FieldLine& line) const {
+    if (type.schema == nullptr) return {};
+    if (type.schema->kind == Kind::kUnion) {
+      return {nullptr, !line.is_scalar() ? TypeOf(type.schema->element) : nullptr};
+    }
+    // As it comes, only an integer depends on its type.
+    const bool is_plain = met_ == nullptr && line.is_scalar() && line.type != "i";
+    if (is_plain) return {};
+    const Field* const field = FieldOf(type.schema, line);
+    return {field, field != nullptr ? TypeOf(field->schema) : nullptr};
+  }
+
+  static std::uint32_t WireTypeOf(const FieldLine& field) {
+    return field.mode == Mode::kMap ? kBytes : field.wire_type;
   }
 
   base::Status Into(MessageBuilder& object, const Type& type, std::string_view bytes, int depth) {
@@ -228,7 +124,7 @@ class Reader {
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
-      TRY(ReadTag(wire, type.name, part));
+      if (!wire.TakeShortTag(part.number, part.wire_type)) TRY(ReadTag(wire, type.name, part));
       const FieldLine* const found = type.message->Find(part.number);
       if (found == nullptr) {
         TRY(wire.Skip(part.wire_type));
@@ -236,6 +132,9 @@ class Reader {
       }
       object.NextIsNew(is_first && part.number > last);
       last = std::max(last, part.number);
+      if (met_ != nullptr && object.next_is_new() && SaysNothing(type, *found, wire, part)) {
+        continue;
+      }
       if (found->mode == Mode::kRepeated) {
         TRY(AddList(object, type, *found, wire, part, depth));
       } else if (found->mode == Mode::kMap) {
@@ -248,62 +147,68 @@ class Reader {
     return base::OkStatus();
   }
 
+  // Goes past the value of a field that is no pointer if it is the zero value: Go writes these, too.
+  bool SaysNothing(const Type& type, const FieldLine& line, Wire& wire, const Part& part) const {
+    if (line.mode != Mode::kSingle || part.wire_type == kFixed64) return false;
+    if (part.wire_type != line.wire_type || !wire.IsAtZero()) return false;
+    if (!line.is_scalar()) {
+      const Field* const field = FieldOf(type.schema, line);
+      if (field == nullptr || field->pointer || field->schema->kind == Kind::kUnion) return false;
+    }
+    wire.TakeZero();
+    return true;
+  }
+
   static base::Status ReadField(Wire& wire, const Type& type, const FieldLine& field, Part& part) {
     const std::uint32_t expected = WireTypeOf(field);
     // The name in Go is looked for where an error quotes it.
-    std::string go_name;
-    if (part.wire_type != expected) go_name = GoName(type.schema, field.name);
-    return ReadContent(wire, expected, go_name, part);
+    if (part.wire_type != expected) {
+      return ReadContent(wire, expected, GoName(type.schema, field.name), part);
+    }
+    return ReadContent(wire, expected, {}, part);
   }
 
   // The element behind the tag that was read, and those that follow it at once.
-  base::Status AddList(MessageBuilder& object, const Type& type, const FieldLine& field, Wire& wire,
+  base::Status AddList(MessageBuilder& object, const Type& type, const FieldLine& line, Wire& wire,
                        Part& part, int depth) {
-    const bool may_be_packed = WireTypeOf(field) == kVarint;
-    const api::schema::Schema* const schema = SchemaOfValue(type, field);
+    const bool may_be_packed = WireTypeOf(line) == kVarint;
+    const Target target = TargetOf(type, line);
     json::ArrayBuilder elements(arena_);
     do {
       if (may_be_packed && part.wire_type == kBytes) {
         TRY(wire.Bytes(part.bytes));
-        TRY(AddPacked(elements, field, part.bytes));
+        TRY(AddPacked(elements, line, part.bytes));
       } else {
-        TRY(ReadField(wire, type, field, part));
-        elements.Add(TRY(ValueOf(field, schema, part, depth)));
+        TRY(ReadField(wire, type, line, part));
+        elements.Add(TRY(ElementOf(line, target.schema, part, depth)));
       }
     } while (wire.TakeTag(part.number, part.wire_type));
-    object.AddElements(field.name, elements);
+    object.AddElements(line, target.field, elements);
     return base::OkStatus();
   }
 
-  // The entry behind the tag that was read, and those that follow it at once.
-  base::Status AddMap(MessageBuilder& object, const Type& type, const FieldLine& field, Wire& wire,
+  base::Status AddMap(MessageBuilder& object, const Type& type, const FieldLine& line, Wire& wire,
                       Part& part, int depth) {
-    const api::schema::Schema* const schema = SchemaOfValue(type, field);
+    const Target target = TargetOf(type, line);
     json::ObjectBuilder entries(arena_);
     do {
-      TRY(ReadField(wire, type, field, part));
-      TRY(AddEntry(entries, field, schema, part.bytes, depth));
+      TRY(ReadField(wire, type, line, part));
+      TRY(AddEntry(entries, line, target.schema, part.bytes, depth));
     } while (wire.TakeTag(part.number, part.wire_type));
-    object.AddEntries(field.name, entries);
+    object.AddEntries(line, target.field, entries);
     return base::OkStatus();
   }
 
-  // Of scalars, only that of an integer is looked at.
-  static const api::schema::Schema* SchemaOfValue(const Type& type, const FieldLine& field) {
-    const bool has_schema = field.mode == Mode::kMap || field.type.size() > 1 || field.type == "i";
-    return has_schema ? SchemaOfField(type.schema, field) : nullptr;
-  }
-
-  base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& field,
+  base::Status AddField(MessageBuilder& object, const Type& type, const FieldLine& line,
                         const Part& part, int depth) {
-    if (field.mode == Mode::kInline) {
-      return Into(object, {field.message, field.type, type.schema}, part.bytes, depth + 1);
+    if (line.mode == Mode::kInline) {
+      return Into(object, {line.message, line.type, type.schema}, part.bytes, depth + 1);
     }
-    const api::schema::Schema* const schema = SchemaOfValue(type, field);
-    if (field.type.size() > 1) return MergeMessage(object, field, schema, part.bytes, depth);
-    const json::Value value = TRY(ValueOf(field, schema, part, depth));
-    if (field.mode == Mode::kOptional || !IsZero(value) || object.Has(field.name)) {
-      object.Set(field.name, value);
+    const Target target = TargetOf(type, line);
+    if (!line.is_scalar()) return MergeMessage(object, line, target, part.bytes, depth);
+    const json::Value value = TRY(ValueOf(line, target.schema, part, depth));
+    if (line.mode == Mode::kOptional || !IsZero(value) || object.Has(line)) {
+      object.Set(line, target.field, value);
     }
     return base::OkStatus();
   }
@@ -315,48 +220,47 @@ class Reader {
   }
 
   // A message that comes once more is read into what the parts before it have made.
-  base::Status MergeMessage(MessageBuilder& object, const FieldLine& field,
-                            const api::schema::Schema* schema, std::string_view bytes, int depth) {
-    const bool comes_again = object.Has(field.name);
-    if (field.shape == Shape::kIntOrString) return MergeIntOrString(object, field, bytes);
+  base::Status MergeMessage(MessageBuilder& object, const FieldLine& line, const Target& target,
+                            std::string_view bytes, int depth) {
+    const bool comes_again = object.Has(line);
+    if (line.shape == Shape::kIntOrString) return MergeIntOrString(object, line, target, bytes);
     bool special = true;
-    const json::Value known = TRY(Special(field, bytes, special));
+    json::Value known = TRY(Special(line, bytes, special));
     if (special) {
       // Times begin anew with each part; of the others, a part without the only field changes
       // nothing.
-      const bool is_time = field.shape == Shape::kTime || field.shape == Shape::kMicroTime;
-      if (is_time || !known.is_null() || !comes_again) object.Set(field.name, known);
+      const bool is_time = line.shape == Shape::kTime || line.shape == Shape::kMicroTime;
+      if (!is_time && known.is_null() && comes_again) return base::OkStatus();
+      object.Set(line, target.field, TRY(InGoForm(target.schema, known)));
       return base::OkStatus();
     }
-    const Type type{field.message, field.type, schema};
-    if (!comes_again) {
-      MessageBuilder message(arena_, field.shape);
-      TRY(Into(message, type, bytes, depth + 1));
-      object.AddMessage(field, bytes, message.Build());
-      return base::OkStatus();
+    const Type type{line.message, line.type, target.schema};
+    if (comes_again) {
+      return Into(object.Child(line, FormOf(target.schema)), type, bytes, depth + 1);
     }
-    bool is_new = false;
-    MessageBuilder& merged = object.Child(field, is_new);
-    if (is_new) TRY(Into(merged, type, object.FirstPart(field), depth + 1));
-    return Into(merged, type, bytes, depth + 1);
+    MessageBuilder message(arena_, memory_, line.shape, FormOf(target.schema));
+    TRY(Into(message, type, bytes, depth + 1));
+    object.Set(line, target.field, message.Build());
+    return base::OkStatus();
   }
 
-  base::Status MergeIntOrString(MessageBuilder& object, const FieldLine& field,
+  base::Status MergeIntOrString(MessageBuilder& object, const FieldLine& line, const Target& target,
                                 std::string_view bytes) {
     const auto json_of = [](const IntOrString& value) {
       return value.is_string ? json::Value::StringView(value.text) : json::Value::Int(value.number);
     };
-    if (!object.Has(field.name)) {
+    if (!object.Has(line)) {
       IntOrString value;
       TRY(Into(value, bytes));
-      object.AddMessage(field, bytes, json_of(value));
+      object.KeepPart(line, bytes);
+      object.Set(line, target.field, json_of(value));
       return base::OkStatus();
     }
     bool is_new = false;
-    IntOrString& merged = object.int_or_string(field, is_new);
-    if (is_new) TRY(Into(merged, object.FirstPart(field)));
+    IntOrString& merged = object.Parts(line, is_new);
+    if (is_new) TRY(Into(merged, object.FirstPart(line)));
     TRY(Into(merged, bytes));
-    object.Set(field.name, json_of(merged));
+    object.Set(line, target.field, json_of(merged));
     return base::OkStatus();
   }
 
@@ -390,8 +294,8 @@ class Reader {
     return base::OkStatus();
   }
 
-  base::Status AddEntry(json::ObjectBuilder& entries, const FieldLine& field,
-                        const api::schema::Schema* schema, std::string_view bytes, int depth) {
+  base::Status AddEntry(json::ObjectBuilder& entries, const FieldLine& field, const Schema* schema,
+                        std::string_view bytes, int depth) {
     std::string_view key;
     Part value_part;
     Wire wire(bytes);
@@ -404,28 +308,59 @@ class Reader {
         TRY(wire.Bytes(key));
       } else if (part.number == 2) {
         value_part = {};
-        value_part.wire_type = WireTypeOfValue(field);
+        value_part.wire_type = field.wire_type;
         TRY(ReadContent(wire, value_part.wire_type, field.name, value_part));
       } else {
         TRY(wire.Skip(static_cast<std::uint32_t>(tag & 7U)));
       }
     }
-    entries.Set(key, TRY(ValueOf(field, schema, value_part, depth)));
+    entries.Set(key, TRY(ElementOf(field, schema, value_part, depth)));
     return base::OkStatus();
   }
 
-  base::Result<json::Value> ValueOf(const FieldLine& field, const api::schema::Schema* schema,
-                                    const Part& part, int depth) {
-    if (field.type.size() == 1) return Scalar(field.type.front(), part, schema);
+  base::Result<json::Value> ValueOf(const FieldLine& line, const Schema* schema, const Part& part,
+                                    int depth) {
+    if (line.is_scalar()) {
+      const json::Value scalar = Scalar(line.type.front(), part, schema);
+      return scalar.is_double() ? InGoForm(schema, scalar) : scalar;
+    }
+    if (line.shape == Shape::kIntOrString) {
+      IntOrString value;
+      TRY(Into(value, part.bytes));
+      return value.is_string ? json::Value::StringView(value.text) : json::Value::Int(value.number);
+    }
     bool special = true;
-    const json::Value known = TRY(Special(field, part.bytes, special));
-    if (special) return known;
-    MessageBuilder message(arena_, field.shape);
-    TRY(Into(message, {field.message, field.type, schema}, part.bytes, depth + 1));
+    const json::Value known = TRY(Special(line, part.bytes, special));
+    if (special) return InGoForm(schema, known);
+    MessageBuilder message(arena_, memory_, line.shape, FormOf(schema));
+    TRY(Into(message, {line.message, line.type, schema}, part.bytes, depth + 1));
     return message.Build();
   }
 
-  json::Value Scalar(char type, const Part& part, const api::schema::Schema* schema = nullptr) {
+  // Of a list or a map; nulls are zero values there.
+  base::Result<json::Value> ElementOf(const FieldLine& line, const Schema* schema, const Part& part,
+                                      int depth) {
+    const json::Value value = TRY(ValueOf(line, schema, part, depth));
+    if (!value.is_null() || met_ == nullptr || schema == nullptr) return value;
+    return api::schema::ZeroOf(arena_, *schema);
+  }
+
+  // The form of what is no message.
+  base::Result<json::Value> InGoForm(const Schema* schema, json::Value value) {
+    if (met_ == nullptr || schema == nullptr) return value;
+    if (schema->kind == Kind::kQuantity) {
+      return value.is_null() ? json::Value::StringView("0") : value;
+    }
+    if (value.is_null()) return value;
+    api::schema::Decoded met;
+    api::schema::DecodeOptions options;
+    options.met = &met;
+    value = TRY(api::schema::Decode(arena_, *schema, value, options));
+    met_->any = met_->any || met.any;
+    return value;
+  }
+
+  json::Value Scalar(char type, const Part& part, const Schema* schema = nullptr) {
     switch (type) {
       case 's':
         return json::Value::StringView(part.bytes);
@@ -450,7 +385,7 @@ class Reader {
   base::Result<json::Value> Special(const FieldLine& field, std::string_view bytes, bool& special) {
     switch (field.shape) {
       case Shape::kQuantity:
-        return Named(field.type, "String_", bytes, 1, kBytes);
+        return QuantityOf(bytes);
       case Shape::kRaw: {
         const json::Value raw = TRY(Named(field.type, "Raw", bytes, 1, kBytes));
         if (field.type == "FieldsV1") {
@@ -484,6 +419,26 @@ class Reader {
     }
   }
 
+  // Go reads each text that comes.
+  base::Result<json::Value> QuantityOf(std::string_view bytes) {
+    Wire wire(bytes);
+    json::Value value;
+    while (!wire.done()) {
+      Part part;
+      TRY(ReadTag(wire, "Quantity", part));
+      if (part.number != 1) {
+        TRY(wire.Skip(part.wire_type));
+        continue;
+      }
+      TRY(ReadContent(wire, kBytes, "String_", part));
+      value = json::Value::StringView(part.bytes);
+      if (met_ == nullptr) continue;
+      const std::string text = TRY(api::Quantity::Parse(part.bytes)).ToString();
+      if (text != part.bytes) value = json::String(arena_, text);
+    }
+    return value;
+  }
+
   // One field of a small message; null if it is not there.
   base::Result<json::Value> Named(std::string_view message, std::string_view go_name,
                                   std::string_view bytes, std::uint32_t number,
@@ -504,6 +459,8 @@ class Reader {
   }
 
   json::Arena& arena_;
+  api::schema::Decoded* const met_;
+  protobuf::BuildMemory memory_;
 };
 
 base::Status ReadEnvelopeType(std::string_view bytes, ProtobufEnvelope& envelope) {
@@ -550,8 +507,10 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body) {
 
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
-                                             const api::schema::Schema* schema) {
-  return Reader(arena).Object(protobuf::KnownFields().Find(kind), kind, raw, schema);
+                                             const api::schema::Schema* schema,
+                                             api::schema::Decoded* met) {
+  if (schema == nullptr) met = nullptr;
+  return Reader(arena, met).Object(protobuf::KnownFields().Find(kind), kind, raw, schema);
 }
 
 }  // namespace portcullis::engine

@@ -20,6 +20,10 @@
 #include "base/status.h"
 #include "json/value.h"
 
+namespace portcullis::api::schema {
+struct Decoded;
+}  // namespace portcullis::api::schema
+
 namespace portcullis::engine {
 
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
@@ -37,9 +41,12 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body);
 // The message as JSON, with kind and apiVersion; nothing but these if no message of the kind is
 // known. `schema` is that of the kind and tells the names of Go's fields, which some errors quote;
 // it may be null. Errors are BadRequest with the texts of Go's generated decoders.
+// With `met` and a schema the object is what api::schema::Decode() would make of it, which need not be called
+// then, and `met` tells what it holds; fields that the schema does not know are left out.
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
-                                             const api::schema::Schema* schema);
+                                             const api::schema::Schema* schema,
+                                             api::schema::Decoded* met = nullptr);
 
 // Appends the message of `object`, byte for byte as kube-apiserver writes the Go value of which
 // `object` is the JSON: fields by their numbers, maps by their keys. Members that the kind does not

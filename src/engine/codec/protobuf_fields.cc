@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "engine/codec/embedded_fields.h"
+#include "engine/codec/protobuf_wire.h"
 #include "json/value.h"
 
 namespace portcullis::engine::protobuf {
@@ -35,6 +36,11 @@ Shape ShapeOf(std::string_view type) {
   return Shape::kObject;
 }
 
+std::uint32_t WireTypeOf(std::string_view type) {
+  if (type == "d") return kFixed64;
+  return type == "i" || type == "t" ? kVarint : kBytes;
+}
+
 FieldLine ParseField(std::string_view text) {
   FieldLine field;
   const std::size_t equals = text.find('=');
@@ -51,6 +57,7 @@ FieldLine ParseField(std::string_view text) {
   }
   if (field.mode != Mode::kSingle) rest.remove_prefix(1);
   field.type = rest;
+  field.wire_type = WireTypeOf(rest);
   return field;
 }
 
@@ -115,6 +122,13 @@ Fields::Fields(std::string_view text) {
     for (FieldLine& field : message.fields_) Resolve(field, own);
     message.Complete();
   }
+}
+
+FieldLine LineNamed(std::string_view name) {
+  FieldLine line;
+  line.name = name;
+  line.hash = json::HashKey(name);
+  return line;
 }
 
 const Message* Fields::Find(std::string_view package, std::string_view message) const {

@@ -39,9 +39,15 @@ struct FieldLine {
   std::uint32_t number = 0;
   Mode mode = Mode::kSingle;
   Shape shape = Shape::kObject;      // of a message type
+  std::uint32_t wire_type = 0;       // of a value
   std::string_view type;             // one letter for scalars
   const Message* message = nullptr;  // null: a scalar, or a message that the table does not have
+
+  bool is_scalar() const { return type.size() == 1; }
 };
+
+// A field that no message has, but all objects: "kind".
+FieldLine LineNamed(std::string_view name);
 
 // Immutable once the table is complete.
 class Message {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/catalog/catalog.h"
+#include "api/schema/decode.h"
 #include "base/strings.h"
 #include "engine/codec/embedded_fields.h"
 #include "json/reader.h"
@@ -275,6 +277,70 @@ TEST(Protobuf, ManyPartsCostNoMoreThanTheirSize) {
   EXPECT_EQ((*ReadProtobufObject(arena, service, parts, nullptr))["metadata"]["name"].AsString(),
             "a");
   EXPECT_LT(arena.bytes_used(), std::size_t{16} << 20);
+}
+
+// A Pod as it is read by its schema, asked of kube-apiserver 1.36.
+std::string PodInGoForm(const std::string& metadata, const std::string& spec) {
+  static const auto catalog = api::catalog::Catalog::BuiltIn({}).value();
+  const api::GroupVersionKind pod{"", "v1", "Pod"};
+  json::Arena arena;
+  api::schema::Decoded met;
+  const auto value = ReadProtobufObject(arena, pod, Bytes(1, metadata) + Bytes(2, spec),
+                                        catalog->FindSchema(pod), &met);
+  if (!value.ok()) return value.status().message();
+  return json::ToString((*value)[metadata.empty() ? "spec" : "metadata"]);
+}
+
+TEST(Protobuf, BySchemaFieldsAreInGosOrderAndZerosAreLeftOut) {
+  EXPECT_EQ(PodInGoForm(Bytes(11, Bytes(1, "b") + Bytes(2, "")) + Bytes(11, Bytes(1, "a")) +
+                            Bytes(3, "n") + Bytes(2, "") + Bytes(1, "p"),
+                        ""),
+            R"({"name":"p","namespace":"n","labels":{"a":"","b":""}})");
+  const std::string initializers =
+      base::StrCat("\x82\x01", Bytes(1, Bytes(1, Bytes(1, "x.y.z"))).substr(1));
+  EXPECT_EQ(PodInGoForm(initializers + Bytes(1, "p"), ""), R"({"name":"p"})")
+      << "a field that the schema does not know";
+}
+
+TEST(Protobuf, BySchemaQuantitiesAreCanonical) {
+  const auto limit = [](const std::string& quantity) {
+    return PodInGoForm("", Bytes(1, Bytes(1, "v") + Bytes(2, Bytes(2, Bytes(2, quantity)))));
+  };
+  const auto size = [](std::string_view text) {
+    return base::StrCat(R"({"volumes":[{"name":"v","emptyDir":{"sizeLimit":")", text,
+                        R"("}}],"containers":null})");
+  };
+  EXPECT_EQ(limit(Bytes(1, "1024Mi")), size("1Gi"));
+  EXPECT_EQ(limit(""), size("0")) << "a pointer to a zero";
+  EXPECT_EQ(limit(Bytes(1, "1") + Bytes(1, "2")), size("2"));
+  EXPECT_TRUE(limit(Bytes(1, "1x") + Bytes(1, "1")).starts_with("quantities must match"));
+  EXPECT_TRUE(limit(Bytes(1, "")).starts_with("quantities must match"));
+}
+
+// Each level comes in two parts, the first of which holds the next level.
+TEST(Protobuf, PartsOfPartsCostNoMoreThanTheirSize) {
+  std::string schema;
+  for (int level = 0; level < 40; ++level) {
+    const std::string size = schema.size() > 127
+                                 ? std::string{static_cast<char>((schema.size() & 127) | 128),
+                                               static_cast<char>(schema.size() >> 7)}
+                                 : std::string(1, static_cast<char>(schema.size()));
+    // The field `not` has the number 28.
+    schema = base::StrCat("\xe2\x01", size, schema, std::string("\xe2\x01\0", 3));
+  }
+  const auto field = [](char tag, const std::string& bytes) {
+    return std::string{tag, static_cast<char>((bytes.size() & 127) | 128),
+                       static_cast<char>(bytes.size() >> 7)} +
+           bytes;
+  };
+  json::Arena arena;
+  const api::GroupVersionKind definition{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"};
+  const std::string version = field('\x22', field('\x0a', schema));
+  const auto object =
+      ReadProtobufObject(arena, definition, field('\x12', field('\x3a', version)), nullptr);
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  EXPECT_EQ((*object)["spec"]["versions"][0U]["schema"]["openAPIV3Schema"].depth(), 41U);
+  EXPECT_LT(arena.bytes_used(), std::size_t{1} << 16);
 }
 
 TEST(Protobuf, PartsOfTheTypeAreMerged) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "api/catalog/catalog.h"
+#include "api/schema/decode.h"
 #include "base/strings.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
@@ -94,6 +96,40 @@ TEST(ProtobufWriter, WhatIsReadIsWrittenTheSame) {
     const auto object = Read(arena, fact.body);
     ASSERT_TRUE(object.ok()) << object.status().message();
     EXPECT_TRUE(Written(*object) == fact.body) << fact.json.substr(0, 80);
+  }
+}
+
+// Once as it comes and then decoded by the schema, once by the schema at once.
+void ExpectTheSameForm(const api::GroupVersionKind& kind, std::string_view raw) {
+  static const auto catalog = api::catalog::Catalog::BuiltIn({{"api/all", true}}).value();
+  const api::schema::Schema* const schema = catalog->FindSchema(kind);
+  if (schema == nullptr) return;  // of a release before
+  json::Arena arena;
+  const auto plain = ReadProtobufObject(arena, kind, raw, schema);
+  ASSERT_TRUE(plain.ok()) << plain.status().message();
+  api::schema::Decoded met_before;
+  api::schema::DecodeOptions options;
+  options.met = &met_before;
+  const auto before = api::schema::Decode(arena, *schema, *plain, options);
+  ASSERT_TRUE(before.ok()) << before.status().message();
+  api::schema::Decoded met;
+  const auto now = ReadProtobufObject(arena, kind, raw, schema, &met);
+  ASSERT_TRUE(now.ok()) << now.status().message();
+  EXPECT_EQ(json::ToString(*now), json::ToString(*before));
+  EXPECT_EQ(met.any, met_before.any);
+}
+
+TEST(ProtobufWriter, WhatIsReadByTheSchemaIsWhatDecodingMakes) {
+  for (const Fact& fact : Facts()) {
+    const auto envelope = ReadProtobufEnvelope(fact.body);
+    ASSERT_TRUE(envelope.ok());
+    const auto version = api::ParseGroupVersion(envelope->api_version);
+    const api::GroupVersionKind kind{version->group, version->version, std::string(envelope->kind)};
+    SCOPED_TRACE(fact.json.substr(0, 80));
+    ExpectTheSameForm(kind, envelope->raw);
+    // All its messages come twice, with one more entry in each list.
+    ExpectTheSameForm(kind, base::StrCat(envelope->raw, envelope->raw));
+    ExpectTheSameForm(kind, "");
   }
 }
 
