@@ -37,13 +37,9 @@ class ReverseBytes {
   void Varint(std::uint64_t value) {
     if (value < 0x80) {
       *Grow(1) = static_cast<char>(value);
-      return;
+    } else {
+      LongVarint(value);
     }
-    std::size_t count = 0;
-    for (std::uint64_t rest = value; rest != 0; rest >>= 7) ++count;
-    char* out = Grow(count);
-    for (; value > 0x7f; value >>= 7) *out++ = static_cast<char>(value | 0x80U);
-    *out = static_cast<char>(value);
   }
   void Fixed64(double value) { std::memcpy(Grow(sizeof(value)), &value, sizeof(value)); }
   void Tag(std::uint32_t number, std::uint32_t wire_type) { Varint(number << 3 | wire_type); }
@@ -52,8 +48,15 @@ class ReverseBytes {
     Varint(size() - end);
     Tag(number, kBytes);
   }
-  // Whole fields.
+  // Whole fields. Nearly all have tags and lengths of a byte.
   void Text(std::uint32_t number, std::string_view text) {
+    if (number < 16 && text.size() < 0x80) {
+      char* const out = Grow(text.size() + 2);
+      out[0] = static_cast<char>(number << 3 | kBytes);
+      out[1] = static_cast<char>(text.size());
+      if (!text.empty()) std::memcpy(out + 2, text.data(), text.size());
+      return;
+    }
     Bytes(text);
     Varint(text.size());
     Tag(number, kBytes);
@@ -61,6 +64,11 @@ class ReverseBytes {
   void Integer(std::uint32_t number, std::int64_t value) {
     Varint(static_cast<std::uint64_t>(value));
     Tag(number, kVarint);
+  }
+  // A number of zero, or something of no length.
+  void Zero(std::uint32_t number, std::uint32_t wire_type) {
+    Varint(0);
+    Tag(number, wire_type);
   }
 
  private:
@@ -70,7 +78,14 @@ class ReverseBytes {
     }
     return start_ -= count;
   }
-  void MakeRoom(std::size_t count) {
+  [[gnu::noinline]] void LongVarint(std::uint64_t value) {
+    std::size_t count = 0;
+    for (std::uint64_t rest = value; rest != 0; rest >>= 7) ++count;
+    char* out = Grow(count);
+    for (; value > 0x7f; value >>= 7) *out++ = static_cast<char>(value | 0x80U);
+    *out = static_cast<char>(value);
+  }
+  [[gnu::noinline]] void MakeRoom(std::size_t count) {
     const std::size_t used = size();
     const std::size_t room = 2 * room_ + count;
     auto larger = std::make_unique_for_overwrite<char[]>(room);

@@ -58,28 +58,33 @@ class Writer {
         const std::size_t end = out_.size();
         if (fields[i].message != nullptr) Fields(*fields[i].message, object);
         out_.Close(fields[i].number, end);
-      } else {
-        Field(fields[i], members_[first + i]);
+      } else if (members_[first + i] != nullptr) {
+        Field(fields[i], *members_[first + i]);
+      } else if (fields[i].mode == Mode::kSingle) {
+        Unset(fields[i]);
       }
     }
     members_.resize(first);
   }
 
  private:
-  // `value` is null if the object has no such member.
-  void Field(const FieldLine& field, const json::Value* value) {
+  void Field(const FieldLine& field, json::Value value) {
     switch (field.mode) {
-      case Mode::kSingle:
-        return One(field, field.number, value != nullptr ? *value : json::Value());
       case Mode::kMap:
-        if (value != nullptr) Map(field, *value);
-        return;
+        return Map(field, value);
       case Mode::kRepeated:
-        if (value != nullptr) List(field, field.number, *value);
-        return;
+        return List(field, field.number, value);
       default:
-        if (value != nullptr) One(field, field.number, *value);
+        return One(field, field.number, value);
     }
+  }
+
+  // A field that is always written.
+  void Unset(const FieldLine& field) {
+    if (field.is_scalar() && field.wire_type != kFixed64) {
+      return out_.Zero(field.number, field.wire_type);
+    }
+    One(field, field.number, {});
   }
 
   void List(const FieldLine& field, std::uint32_t number, json::Value list) {
@@ -108,7 +113,7 @@ class Writer {
 
   // A field that holds one value of the type.
   void One(const FieldLine& field, std::uint32_t number, json::Value value) {
-    if (field.type.size() > 1) {
+    if (!field.is_scalar()) {
       const std::size_t end = out_.size();
       Content(field, value);
       return out_.Close(number, end);
@@ -163,7 +168,7 @@ class Writer {
   void Part(const FieldLine& message, std::uint32_t number, json::Value value) {
     const FieldLine* const field =
         message.message != nullptr ? message.message->Find(number) : nullptr;
-    if (field != nullptr && !value.is_null()) Field(*field, &value);
+    if (field != nullptr && !value.is_null()) Field(*field, value);
   }
 
   void Time(Shape shape, json::Value value) {
