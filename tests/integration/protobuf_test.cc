@@ -69,6 +69,36 @@ TEST(ProtobufClients, CreateAndGet) {
   EXPECT_EQ(got.body, written);
 }
 
+// A write is answered from what it has stored, a read from what the store has.
+TEST(ProtobufClients, WritesAreAnsweredWithWhatIsStored) {
+  TestServer server;
+  const std::string path = "/apis/apps/v1/namespaces/default/deployments";
+  for (const std::string replicas : {"", "2", "0"}) {
+    json::Arena arena;
+    std::string body;
+    const auto object = json::Parse(
+        arena, R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","labels":)"
+               R"({"z":"1","b":""}},"spec":{)" +
+                   (replicas.empty() ? "" : R"("replicas":)" + replicas + ",") +
+                   R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":)"
+                   R"({"a":"b"}},"spec":{"containers":[{"name":"c","image":"i","resources":)"
+                   R"({"requests":{"memory":"1024Mi","cpu":"1000m"}},"livenessProbe":)"
+                   R"({"httpGet":{"port":"http"}}}]}}}})");
+    ASSERT_TRUE(object.ok()) << object.status().message();
+    ASSERT_TRUE(engine::WriteProtobuf(*object, body).ok());
+    const Answer answer =
+        server.Call(replicas.empty() ? "POST" : "PUT", replicas.empty() ? path : path + "/a", body,
+                    {{"Content-Type", std::string(kProtobuf)}, {"Accept", std::string(kProtobuf)}});
+    EXPECT_EQ(answer.status, replicas.empty() ? 201 : 200) << answer.body;
+    const Answer json = server.Get(path + "/a");
+    EXPECT_EQ(json["spec"]["replicas"].AsInt(9), replicas.empty() ? 1 : replicas.front() - '0');
+    std::string written;
+    ASSERT_TRUE(engine::WriteProtobuf(json.document.root(), written).ok());
+    EXPECT_TRUE(answer.body == written);
+    EXPECT_TRUE(Get(server, path + "/a").body == written);
+  }
+}
+
 TEST(ProtobufClients, ListsAreWholeHoweverLarge) {
   TestServer server;
   const std::string large(200 * 1024, 'x');

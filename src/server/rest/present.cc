@@ -8,8 +8,10 @@
 
 #include "api/conversion/conversion_functions.h"
 #include "api/schema/order.h"
+#include "api/stored_size.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/codec/hidden_fields.h"
 #include "engine/codec/protobuf.h"
 #include "json/reader.h"
 #include "json/sorted.h"
@@ -134,8 +136,37 @@ base::Result<Reply> PresentValue(Call& call, int http_status, json::Value object
   }
 }
 
+namespace {
+
+// For an answer in protobuf to a write: what has been stored is at hand as a value, which need not be read of
+// its bytes.
+void KeepMessage(Call& call, const engine::Outcome& outcome) {
+  const api::catalog::ResourceInfo& resource = *call.resource;
+  const store::Object& stored = *outcome.stored;
+  const bool wanted =
+      call.accepted.type == MediaType::kProtobuf && call.accepted.form == Form::kObject;
+  if (!wanted || !stored.encoding().empty() || !call.info.subresource.empty()) return;
+  if (resource.definition != nullptr || resource.kind != resource.storage_kind) return;
+  // What is too large for the store has been stored without its managedFields.
+  constexpr std::size_t kSurelyWhole = api::kMaxRequestBytes / 2;
+  if (engine::ShowsOtherwise(resource) || stored.bytes().size() > kSurelyWhole) return;
+  const json::Value object =
+      json::SetPath(call.arena, outcome.object, {"metadata", "resourceVersion"},
+                    json::String(call.arena, std::to_string(stored.revision())));
+  std::string message;
+  if (object["apiVersion"].AsString() == engine::ApiVersion(resource.kind) &&
+      engine::WriteProtobufMessage(object, message).ok()) {
+    stored.KeepEncoding(std::move(message));
+  }
+}
+
+}  // namespace
+
 base::Result<Reply> OutcomeReply(Call& call, const engine::Outcome& outcome) {
-  if (outcome.stored != nullptr) return ObjectReply(call, outcome.code, outcome.stored);
+  if (outcome.stored != nullptr) {
+    KeepMessage(call, outcome);
+    return ObjectReply(call, outcome.code, outcome.stored);
+  }
   // A Status is never transformed, an answered review may be.
   if (outcome.plain && outcome.object["kind"].AsString() == "Status") {
     return ValueReply(call, outcome.code, outcome.object);
