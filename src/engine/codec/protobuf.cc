@@ -161,11 +161,12 @@ class Reader {
 
   static base::Status ReadField(Wire& wire, const Type& type, const FieldLine& field, Part& part) {
     const std::uint32_t expected = WireTypeOf(field);
-    // The name in Go is looked for where an error quotes it.
-    if (part.wire_type != expected) {
-      return ReadContent(wire, expected, GoName(type.schema, field.name), part);
+    if (part.wire_type == expected) [[likely]] {
+      if (expected == kBytes) return wire.Bytes(part.bytes);
+      return expected == kVarint ? wire.Varint(part.scalar) : wire.Fixed(8, part.scalar);
     }
-    return ReadContent(wire, expected, {}, part);
+    // The name in Go is looked for where an error quotes it.
+    return ReadContent(wire, expected, GoName(type.schema, field.name), part);
   }
 
   // The element behind the tag that was read, and those that follow it at once.
@@ -224,9 +225,8 @@ class Reader {
                             std::string_view bytes, int depth) {
     const bool comes_again = object.Has(line);
     if (line.shape == Shape::kIntOrString) return MergeIntOrString(object, line, target, bytes);
-    bool special = true;
-    json::Value known = TRY(Special(line, bytes, special));
-    if (special) {
+    if (IsSpecial(line.shape)) {
+      const json::Value known = TRY(Special(line, bytes));
       // Times begin anew with each part; of the others, a part without the only field changes
       // nothing.
       const bool is_time = line.shape == Shape::kTime || line.shape == Shape::kMicroTime;
@@ -329,9 +329,7 @@ class Reader {
       TRY(Into(value, part.bytes));
       return value.is_string ? json::Value::StringView(value.text) : json::Value::Int(value.number);
     }
-    bool special = true;
-    const json::Value known = TRY(Special(line, part.bytes, special));
-    if (special) return InGoForm(schema, known);
+    if (IsSpecial(line.shape)) return InGoForm(schema, TRY(Special(line, part.bytes)));
     MessageBuilder message(arena_, memory_, line.shape, FormOf(schema));
     TRY(Into(message, {line.message, line.type, schema}, part.bytes, depth + 1));
     return message.Build();
@@ -381,8 +379,9 @@ class Reader {
     }
   }
 
-  // Types whose JSON is no object. `special` is false for all others.
-  base::Result<json::Value> Special(const FieldLine& field, std::string_view bytes, bool& special) {
+  // Of types whose JSON is no object of their fields.
+  static bool IsSpecial(Shape shape) { return shape >= Shape::kQuantity && shape <= Shape::kRaw; }
+  base::Result<json::Value> Special(const FieldLine& field, std::string_view bytes) {
     switch (field.shape) {
       case Shape::kQuantity:
         return QuantityOf(bytes);
@@ -414,7 +413,6 @@ class Reader {
         return json::String(arena_, base::FormatDuration(std::chrono::nanoseconds(nanos)));
       }
       default:
-        special = false;
         return json::Value();
     }
   }

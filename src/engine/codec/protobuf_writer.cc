@@ -46,8 +46,10 @@ class Writer {
   // The fields of a message, the last one first. `object` may be null: an empty Go struct.
   void Fields(const Message& message, json::Value object) {
     const std::vector<FieldLine>& fields = message.fields();
-    const std::size_t first = members_.size();
-    members_.resize(first + fields.size(), nullptr);
+    const std::size_t first = top_;
+    top_ += fields.size();
+    if (members_.size() < top_) members_.resize(2 * top_);
+    std::fill_n(members_.begin() + static_cast<std::ptrdiff_t>(first), fields.size(), nullptr);
     for (const json::Member& member : object.members()) {
       const std::size_t position = message.PositionOf(member.name(), member.hash);
       if (position == Message::kNone || member.value.is_null()) continue;
@@ -64,7 +66,7 @@ class Writer {
         Unset(fields[i]);
       }
     }
-    members_.resize(first);
+    top_ = first;
   }
 
  private:
@@ -192,6 +194,7 @@ class Writer {
   // The members that are fields of the messages around, each message's by the positions of its
   // fields. Not on the stack, since schemas may be thousands of messages deep.
   std::vector<const json::Value*> members_;
+  std::size_t top_ = 0;  // of those in use
 };
 
 // What follows the message in the envelope: no content encoding, no content type.
