@@ -42,7 +42,13 @@ class ReverseBytes {
     }
   }
   void Fixed64(double value) { std::memcpy(Grow(sizeof(value)), &value, sizeof(value)); }
-  void Tag(std::uint32_t number, std::uint32_t wire_type) { Varint(number << 3 | wire_type); }
+  void Tag(std::uint32_t number, std::uint32_t wire_type) {
+    const std::uint32_t tag = number << 3 | wire_type;
+    if (tag < 0x80 || tag >= 0x4000) return Varint(tag);
+    char* const out = Grow(2);
+    out[0] = static_cast<char>(tag | 0x80U);
+    out[1] = static_cast<char>(tag >> 7);
+  }
   // The length and tag of a field whose bytes have been written since there were `end` bytes.
   void Close(std::uint32_t number, std::size_t end) {
     Varint(size() - end);

@@ -76,13 +76,16 @@ inline std::optional<json::Value> WrittenWhenSet(const Schema& owner, const Fiel
   return value;
 }
 
+// Whether Go leaves out a field that holds nothing, as nearly all are; else WrittenWhenUnset() tells.
+inline bool IsLeftOutWhenUnset(const Field& field) {
+  return field.omit == Omit::kEmpty && (field.pointer || !kIsNeverEmpty.Has(field.schema->kind));
+}
+
 // The same for a field that holds nothing.
 inline std::optional<json::Value> WrittenWhenUnset(json::Arena& arena, const Field& field) {
-  const Kind kind = field.schema->kind;
-  const bool nil = field.pointer || kIsNilInGo.Has(kind);
-  if (field.omit == Omit::kNever) return nil ? json::Value() : ZeroOf(arena, *field.schema);
-  if (nil || field.omit == Omit::kZero || !kIsNeverEmpty.Has(kind)) return std::nullopt;
-  return ZeroOf(arena, *field.schema);
+  if (IsLeftOutWhenUnset(field) || field.omit == Omit::kZero) return std::nullopt;
+  const bool nil = field.pointer || kIsNilInGo.Has(field.schema->kind);
+  return nil ? json::Value() : ZeroOf(arena, *field.schema);
 }
 
 inline json::Member WrittenMember(const Field& field, json::Value value) {

@@ -155,15 +155,22 @@ json::Value MessageBuilder::InGoForm() {
         static_cast<std::uint16_t>(i + 1);
   }
   memory_.members.clear();
+  const auto add = [this](const Field& field, const std::optional<json::Value>& value) {
+    if (value) memory_.members.push_back(api::schema::WrittenMember(field, *value));
+  };
+  const json::Member* const members = members_.data();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
-    const bool is_set =
-        places[i] != 0 && (!members_[places[i] - 1U].value.is_null() ||
-                           (field.schema->kind == api::schema::Kind::kUnion && !field.pointer));
-    const std::optional<json::Value> value =
-        is_set ? api::schema::WrittenWhenSet(*form_, field, members_[places[i] - 1U].value, {})
-               : api::schema::WrittenWhenUnset(arena_, field);
-    if (value) memory_.members.push_back(api::schema::WrittenMember(field, *value));
+    if (places[i] != 0) {
+      const json::Value value = members[places[i] - 1U].value;
+      if (!value.is_null() || (field.schema->kind == api::schema::Kind::kUnion && !field.pointer)) {
+        add(field, api::schema::WrittenWhenSet(*form_, field, value, {}));
+        continue;
+      }
+    }
+    if (!api::schema::IsLeftOutWhenUnset(field)) {
+      add(field, api::schema::WrittenWhenUnset(arena_, field));
+    }
   }
   return json::MakeObject(arena_, memory_.members);
 }

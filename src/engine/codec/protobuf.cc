@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "api/names.h"
 #include "api/quantity.h"
@@ -121,11 +122,12 @@ class Reader {
     if (type.message == nullptr) return base::OkStatus();  // a message without fields we know
     const bool is_first = object.empty();                  // of what is read into it
     std::uint32_t last = 0;
+    std::size_t place = 0;
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
       if (!wire.TakeShortTag(part.number, part.wire_type)) TRY(ReadTag(wire, type.name, part));
-      const FieldLine* const found = type.message->Find(part.number);
+      const FieldLine* const found = Next(*type.message, part.number, place);
       if (found == nullptr) {
         TRY(wire.Skip(part.wire_type));
         continue;
@@ -145,6 +147,15 @@ class Reader {
       }
     }
     return base::OkStatus();
+  }
+
+  // The field of that number, or null. Encoders write fields in the order of their numbers: it is sought from
+  // `place` on, where the one before was.
+  static const FieldLine* Next(const Message& message, std::uint32_t number, std::size_t& place) {
+    const std::vector<FieldLine>& fields = message.fields();
+    while (place < fields.size() && fields[place].number < number) ++place;
+    const bool is_there = place < fields.size() && fields[place].number == number;
+    return is_there ? &fields[place] : message.Find(number);
   }
 
   // Goes past the value of a field that is no pointer if it is the zero value: Go writes these, too.

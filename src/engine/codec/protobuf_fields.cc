@@ -73,9 +73,6 @@ std::string PackageOf(const api::GroupVersionKind& kind) {
 }  // namespace
 
 const FieldLine* Message::Find(std::uint32_t number) const {
-  // Most messages have the numbers 1, 2, 3 and so on.
-  const std::size_t place = number - 1U;
-  if (place < fields_.size() && fields_[place].number == number) return &fields_[place];
   const auto found = std::lower_bound(
       fields_.begin(), fields_.end(), number,
       [](const FieldLine& field, std::uint32_t wanted) { return field.number < wanted; });
