@@ -167,6 +167,11 @@ def manual_pages(program, _):
                 fail("hyphens are not those of the keyboard")
 
 
+def catalog_of_its_sources(program, _):
+    """The catalog is what its facts and additions make, with the recorded answers that it holds."""
+    call(ROOT / "tools/catalog_inputs.py", program, "--check")
+
+
 def run_before_anything_is_installed(program, _):
     """./run --help in a fresh clone: help, no packages, no build."""
     with tempfile.TemporaryDirectory() as name:
@@ -184,4 +189,5 @@ def run_before_anything_is_installed(program, _):
 
 if __name__ == "__main__":
     run("command line", __doc__, [help_of_every_command, mistakes, versions, plugins_of_a_release, completion_in_bash,
-                                  completion_in_zsh, completion_in_fish, exit_status, manual_pages, run_before_anything_is_installed])
+                                  completion_in_zsh, completion_in_fish, exit_status, manual_pages, catalog_of_its_sources,
+                                  run_before_anything_is_installed])
