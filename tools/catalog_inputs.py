@@ -19,7 +19,7 @@ import zlib
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "src/api/data"
 CATALOG = DATA / "kubernetes-1.36.catalog"
-ADDITIONS = [DATA / name for name in ("feature-gated.json", "legacy-kinds.json")]
+ADDITIONS = [DATA / name for name in ("feature-gated.json", "legacy-kinds.json", "meta-kinds.json")]
 
 
 def sections(data):

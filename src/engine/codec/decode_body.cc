@@ -103,25 +103,46 @@ GroupVersionKind KnownVersion(const api::catalog::Catalog& catalog, const GroupV
   return kind;
 }
 
+constexpr std::string_view kOfAllVersions[] = {"APIGroup", "APIGroupList", "APIResourceList",
+                                               "APIVersions", "Status"};
+// In the versions that a scheme has, and in v1 of the core group.
+constexpr std::string_view kOfEachVersion[] = {"CreateOptions", "DeleteOptions", "GetOptions",
+                                               "ListOptions",   "PatchOptions",  "UpdateOptions",
+                                               "WatchEvent"};
+constexpr std::string_view kWatchEvent = "WatchEvent";
+
+// Whether a scheme has the kind in every version of every group, also of those that it does not know. That of
+// definitions has events of watches so, but for those of its own internal versions.
+bool IsUnversioned(const GroupVersionKind& kind, const GroupVersionKind& expected) {
+  if (Contains(kOfAllVersions, kind.kind)) return true;
+  constexpr std::string_view kDefinitions = "apiextensions.k8s.io";
+  const bool is_own = kind.group.empty() || kind.group == kDefinitions;
+  return kind.kind == kWatchEvent && expected.group == kDefinitions &&
+         !(is_own && kind.version == kInternal);
+}
+
+// The kind whose type an object that claims to be `kind` has: Kubernetes' common kinds are those of v1 in
+// every version. Of the internal one of WatchEvent nothing is known.
+GroupVersionKind TypedAs(const GroupVersionKind& kind, const GroupVersionKind& expected) {
+  if (IsUnversioned(kind, expected) ||
+      (kind.version != kInternal && Contains(kOfEachVersion, kind.kind))) {
+    return {"", "v1", kind.kind};
+  }
+  return kind;
+}
+
 // Whether the scheme of the server that takes `expected` has the kind.
 bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersionKind& expected) {
-  // Every scheme has these in the version v1 of the core group.
-  static constexpr std::string_view kOfAll[] = {"APIGroup",    "APIGroupList",  "APIResourceList",
-                                                "APIVersions", "DeleteOptions", "Status",
-                                                "WatchEvent"};
-  // All of them are in the versions that DeleteOptions is in.
-  static constexpr std::string_view kOptions[] = {"CreateOptions", "GetOptions", "ListOptions",
-                                                  "PatchOptions", "UpdateOptions"};
-  if (kind.version == kInternal) {
-    if (kind.kind == "DeleteOptions" || Contains(kOptions, kind.kind)) return false;
-    if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
-    kind = KnownVersion(*op.catalog, kind);
-    return kind.version != kInternal;
-  }
-  if (Contains(kOptions, kind.kind)) kind.kind = "DeleteOptions";
-  const bool is_core = kind.group_version() == api::GroupVersion{"", "v1"};
-  if (is_core && Contains(kOfAll, kind.kind)) return true;
+  if (IsUnversioned(kind, expected)) return true;
+  const bool is_common = Contains(kOfEachVersion, kind.kind);
+  const bool is_internal = kind.version == kInternal;
+  if (is_common && is_internal && kind.kind != kWatchEvent) return false;
+  const bool is_core = kind.group.empty() && (is_internal || kind.version == "v1");
+  if (is_core && is_common) return true;
   if (SchemeOf(kind.group) != SchemeOf(expected.group)) return false;
+  if (is_internal) return KnownVersion(*op.catalog, kind).version != kInternal;
+  // All of them are in the versions that this one is in.
+  if (is_common) kind.kind = "DeleteOptions";
   if (is_core && kind.kind == "List") return true;
   if (const ResourceInfo* resource = op.catalog->FindKind(kind)) return !resource->custom;
   if (api::catalog::IsUnknownToKubernetes(kind.kind)) return false;
@@ -130,21 +151,20 @@ bool IsRegistered(const Operation& op, GroupVersionKind kind, const GroupVersion
 }
 
 std::string NoKind(const GroupVersionKind& kind, const GroupVersionKind& expected) {
-  std::string_view scheme = SchemeOf(expected.group);
-  if (kind.version == kInternal) {
-    constexpr std::string_view kModule = "k8s.io/kubernetes/";
-    if (scheme.starts_with(kModule)) scheme.remove_prefix(kModule.size());
-    return base::StrCat("no kind ", base::GoQuote(kind.kind),
-                        " is registered for the internal version of group ",
-                        base::GoQuote(kind.group), " in scheme ", base::GoQuote(scheme));
-  }
-  return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for version ",
-                      base::GoQuote(kind.group_version().ToString()), " in scheme ",
-                      base::GoQuote(scheme));
+  const std::string place =
+      kind.version == kInternal
+          ? base::StrCat("the internal version of group ", base::GoQuote(kind.group))
+          : base::StrCat("version ", base::GoQuote(kind.group_version().ToString()));
+  return base::StrCat("no kind ", base::GoQuote(kind.kind), " is registered for ", place,
+                      " in scheme ", base::GoQuote(SchemeOf(expected.group)));
 }
 
-std::string NoConversion(const Operation& op, const GroupVersionKind& from,
+std::string NoConversion(const Operation& op, const GroupVersionKind& claimed,
                          const GroupVersionKind& to) {
+  GroupVersionKind from = TypedAs(claimed, to);
+  if (from.version == kInternal && from.kind == kWatchEvent) {
+    from = {"", "v1", "InternalEvent"};
+  }
   const std::string known = KnownVersion(*op.catalog, from).group;
   return base::StrCat("converting (", from.version == kInternal ? PackageOf(known) : from.version,
                       ".", from.kind, ") to (", PackageOf(to.group), ".", to.kind,
@@ -517,11 +537,12 @@ base::Result<json::Value> DecodeKind(Operation& op, const GroupVersionKind& kind
     const base::Status checked = CheckKind(op, kind, *claimed);
     if (*claimed != kind && !IsEviction(*claimed, kind)) {
       // What is wrong with it as what it is comes first; if it cannot become the kind, not unknown fields.
+      const GroupVersionKind typed = TypedAs(*claimed, kind);
       const bool is_known =
           IsRegistered(op, *claimed, kind) &&
-          api::catalog::FindReadable(*op.catalog, KnownVersion(*op.catalog, *claimed)) != nullptr;
+          api::catalog::FindReadable(*op.catalog, KnownVersion(*op.catalog, typed)) != nullptr;
       if (is_known) {
-        const auto own = DecodeContent(op, *claimed, bytes, type, *body,
+        const auto own = DecodeContent(op, typed, bytes, type, *body,
                                        checked.ok() ? validation : FieldValidation::kIgnore);
         if (!own.ok()) return failed(own.status().message());
       }
