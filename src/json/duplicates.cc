@@ -32,7 +32,7 @@ void CollectPaths(Value value, StrictPath& path, std::vector<std::string>& paths
 
 StrictPath::Mark StrictPath::Push(std::string_view name) {
   const Mark mark{text_.size(), hash_};
-  if (!text_.empty()) text_ += '.';
+  if (hash_ != 0) text_ += '.';  // also behind a name without characters
   text_ += name;
   hash_ = (hash_ ^ (HashKey(name) + std::uint64_t{1})) * kHashFactor;
   hash_ ^= hash_ >> 29;

@@ -59,7 +59,7 @@ struct Patched {
 
 // Members are in order where a merge patch has looked into an object: Go's maps have no other one.
 json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Value patch) {
-  if (value.is_array()) {
+  if (value.is_array() && patch.is_array()) {
     std::vector<json::Value> elements;
     for (const json::Value& element : value.elements()) {
       elements.push_back(InOrderWhereMerged(arena, element, element));
@@ -74,6 +74,19 @@ json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Valu
   }
   std::sort(members.begin(), members.end(), json::HasLowerName);
   return json::MakeObject(arena, members);
+}
+
+// A merge patch without the lists that come in the place of maps: nothing looks into those.
+json::Value LookedInto(json::Arena& arena, json::Value live, json::Value patch) {
+  json::Value result = patch;
+  for (const json::Member& change : patch.members()) {
+    const json::Value* old = live.Find(change.name(), change.hash);
+    if (old == nullptr || !old->is_object()) continue;
+    const json::Value inner =
+        change.value.is_array() ? json::Value() : LookedInto(arena, *old, change.value);
+    if (!inner.IsSameAs(change.value)) result = json::With(arena, result, change.name(), inner);
+  }
+  return result;
 }
 
 // The containers that the operations of a JSON patch have looked into.
@@ -156,11 +169,11 @@ base::Status Rejected() {
                       base::StatusDetails{});
 }
 
-// A patched object as Kubernetes quotes it: custom resources are maps all through.
+// A patched object as Kubernetes quotes it: custom resources are maps all through, but for what a text brought.
 std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   json::WriteOptions plain;
   plain.splice_source = false;
-  plain.sort_keys = custom;
+  plain.sort_keys = custom && patched.operations.is_null() && patched.merged.is_null();
   if (!patched.object.is_object()) return json::ToString(patched.object, plain);
   const std::span<const json::Member> unsorted = patched.object.members();
   std::vector<json::Member> members(unsorted.begin(), unsorted.end());
@@ -192,6 +205,12 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     const auto meta = ReadTypeMeta(object);
     if (!meta.ok()) return does_not_fit(meta.status());
   }
+  if (!custom || patched.repeats_keys) {
+    // Raw extensions keep the order in which they are decoded, and fields that are unknown or there twice are
+    // reported in it.
+    object = InOrderWhereMerged(op.arena, object, patched.merged);
+    object = InOrderWhereVisited(op.arena, object, VisitedBy(patched.operations, object));
+  }
   if (patched.repeats_keys) {
     // Values of the patch that no operation has looked into are decoded as they stand there.
     std::vector<std::string> repeated;
@@ -199,11 +218,6 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     if (!merged.ok()) return does_not_fit(merged.status());
     object = *merged;
     patched.strict_errors.insert(patched.strict_errors.end(), repeated.begin(), repeated.end());
-  }
-  if (!custom && !patched.repeats_keys) {
-    // Raw extensions keep the order in which they are decoded, and unknown fields are reported in it.
-    object = InOrderWhereMerged(op.arena, object, patched.merged);
-    object = InOrderWhereVisited(op.arena, object, VisitedBy(patched.operations, object));
   }
   if (!custom) {
     // What was merged by its Go type stays of that type, whatever it says.
@@ -392,7 +406,7 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
                        {.object = *patched,
                         .strict_errors = strict_errors,
                         .range_error = range_error,
-                        .merged = patch});
+                        .merged = LookedInto(op.arena, live, patch)});
   });
 }
 
