@@ -157,6 +157,13 @@ const Schema* MetadataOf(const Schema& root) {
   return field != nullptr ? field->schema : nullptr;
 }
 
+// Go decodes a map by way of its text, which is in the order of names: the first fault in it is reported.
+base::Status CheckDecoded(json::Arena& arena, const Schema& metadata, Value value) {
+  const auto decoded = Decode(arena, metadata, value);
+  if (decoded.ok()) return base::OkStatus();
+  return Decode(arena, metadata, json::Sorted(arena, value)).status();
+}
+
 class MetadataChecker {
  public:
   MetadataChecker(json::Arena& arena, const Schema& metadata)
@@ -191,8 +198,8 @@ class MetadataChecker {
     const bool named = member.name() == "apiVersion" || member.name() == "kind";
     if (named && !member.value.is_string()) return invalid("must be a string");
     if (member.name() != "metadata") return base::OkStatus();
-    const auto decoded = Decode(arena_, metadata_, member.value);
-    return decoded.ok() ? base::OkStatus() : invalid(decoded.status().message());
+    const base::Status decoded = CheckDecoded(arena_, metadata_, member.value);
+    return decoded.ok() ? base::OkStatus() : invalid(decoded.message());
   }
 
   json::Arena& arena_;
@@ -220,7 +227,7 @@ base::Status CheckMetadata(json::Arena& arena, const Schema& schema, json::Value
   const Schema* metadata = MetadataOf(schema);
   if (metadata == nullptr) return base::OkStatus();
   if (const Value* own = object.Find("metadata"); own != nullptr && !own->is_null()) {
-    TRY(Decode(arena, *metadata, *own));
+    TRY(CheckDecoded(arena, *metadata, *own));
   }
   const MetadataChecker checker(arena, *metadata);
   for (const json::Member& member : object.members()) {
