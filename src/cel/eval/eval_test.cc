@@ -161,6 +161,10 @@ TEST(EvalTest, Conversions) {
       {"type(1) == int && type(type(1)) == type && type('') != int", "true"},
       {"type(timestamp('2023-01-01T00:00:00Z')) == google.protobuf.Timestamp", "true"},
       {"type(null) == null_type", "true"},
+      {"[int].exists(t, t == int)",
+       "compile: program instantiation failed: reference to undefined type: t"},
+      {"[int].all(t, true) && ['a'].exists(string, string == 'a')", "true"},
+      {"[int].exists(string, string == int)", "false"},
       {"size('äöü') + size(b'\\xff') + [1, 2].size() + {'a': 1}.size()", "7"},
       {"size(oldObject)", "error: no such overload: size"},
       // The checker takes an overload for lists or texts; the values find another one.

@@ -126,6 +126,13 @@ class Planner : private NodeStore {
 
   const Node* Ident(const Expr* expr, bool charge) {
     if (!expr->resolved) {
+      // cel-go takes a variable whose value is a type for the name of one.
+      if (expr->type != nullptr && expr->type->kind == TypeKind::kType) {
+        if (const Type* type = declarations_.FindTypeName(expr->name)) {
+          return Constant(Value::OfType(type));
+        }
+        Fail("reference to undefined type: " + std::string(expr->name));
+      }
       if (const Locals::Local* local = locals_.Find(expr->name)) {
         const auto root = local->init ? AttributeNode::Root::kLazySlot : AttributeNode::Root::kSlot;
         auto* node = Attribute(root, local->slot, charge);
