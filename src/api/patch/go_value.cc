@@ -97,4 +97,20 @@ std::string_view GoTypeName(json::Value value) {
   return "map[string]interface {}";
 }
 
+bool IsEqualInGo(const json::Value& a, const json::Value& b) {
+  if (a.IsSameAs(b) || a == b) return true;
+  if (a.is_number() && b.is_number() && a.is_int() != b.is_int()) {
+    return a.AsDouble() == b.AsDouble();
+  }
+  if (a.type() != b.type() || a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.elements().size(); ++i) {
+    if (!IsEqualInGo(a.elements()[i], b.elements()[i])) return false;
+  }
+  for (const json::Member& member : a.members()) {
+    const json::Value* other = b.Find(member.name(), member.hash);
+    if (other == nullptr || !IsEqualInGo(member.value, *other)) return false;
+  }
+  return a.is_array() || a.is_object();
+}
+
 }  // namespace portcullis::api::patch

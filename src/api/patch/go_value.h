@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decoded JSON as Go prints it.
+// Decoded JSON as Go prints and compares it.
 #pragma once
 
 #include <string>
@@ -21,5 +21,7 @@ std::string GoLiteralText(json::Value value);
 // %T of decoded JSON: "string", "int64", "float64", "bool", "map[string]interface {}",
 // "[]interface {}", "<nil>".
 std::string_view GoTypeName(json::Value value);
+// Numbers are equal by what they are, not by how they are written: 2 and 2.0.
+bool IsEqualInGo(const json::Value& a, const json::Value& b);
 
 }  // namespace portcullis::api::patch

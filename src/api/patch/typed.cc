@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/patch/go_value.h"
 #include "api/patch/list_elements.h"
 #include "api/schema/sent_forms.h"
 #include "json/sorted.h"
@@ -19,7 +20,6 @@ bool TakesAny(const schema::Schema* schema) {
 }
 
 namespace {
-
 using json::Value;
 using schema::Kind;
 using schema::ListType;
@@ -224,7 +224,7 @@ Outcome Comparer::CompareAt(const Schema* schema, const Value* before, const Val
                    after->is_object() ? after : nullptr, {}, below);
   } else if (shape == Shape::kLeaf) {
     out.modified = before != nullptr && after != nullptr &&
-                   (!(*before == *after) || LosesForm(schema, sent, *after));
+                   (!IsEqualInGo(*before, *after) || LosesForm(schema, sent, *after));
   } else if (shape == Shape::kList) {
     CompareElements(*schema, before, after, below);
   } else {

@@ -11,6 +11,7 @@
 #include "api/embedded_data.h"
 #include "api/schema/default_functions.h"
 #include "api/schema/rules.h"
+#include "api/schema/structural.h"
 #include "api/stored_size.h"
 #include "base/strings.h"
 #include "json/edit.h"
@@ -362,18 +363,26 @@ class SchemaDefaulter {
     if (exhausted()) return value;
     if (schema.kind == Kind::kArray && value.is_array() && schema.element != nullptr) {
       return json::EditElements(arena_, value,
-                                [&](Value element) { return Apply(*schema.element, element); });
+                                [&](Value element) { return Element(schema, element); });
     }
     if (!value.is_object()) return value;
     if (schema.kind == Kind::kMap && schema.element != nullptr) {
-      return json::EditMembers(arena_, value, [&](const json::Member& member) {
-        return Apply(*schema.element, member.value);
-      });
+      return json::EditMembers(
+          arena_, value, [&](const json::Member& member) { return Element(schema, member.value); });
     }
     return Fields(schema, value);
   }
 
  private:
+  // An element of a list or a map. A null where null is not allowed counts as absent.
+  Value Element(const Schema& container, Value element) {
+    if (element.is_null() && !container.element->nullable) {
+      element = DefaultOfElement(container);
+      if (!element.is_null()) added_ += TextSize(element);
+    }
+    return Apply(*container.element, element);
+  }
+
   Value Fields(const Schema& schema, Value object) {
     std::vector<json::Member> changes;
     for (const Field& field : schema.fields) {

@@ -12,6 +12,7 @@
 #include "api/field_error.h"
 #include "api/field_path.h"
 #include "api/schema/decode.h"
+#include "api/schema/structural.h"
 #include "base/strings.h"
 #include "json/edit.h"
 #include "json/sorted.h"
@@ -95,7 +96,9 @@ class Pruner {
         return stays ? std::optional(Prune(field->schema, member.value, false)) : std::nullopt;
       }
       if (schema->kind == Kind::kMap) {
-        if (IsForbiddenNull(schema->element, member.value)) return std::nullopt;
+        if (IsForbiddenNull(schema->element, member.value) && DefaultOfElement(*schema).is_null()) {
+          return std::nullopt;
+        }
         if (schema->element == nullptr) return member.value;
         return Prune(schema->element, member.value, false);
       }

@@ -200,6 +200,14 @@ class Maker {
   }
 
  private:
+  // The default of an element, which no field tells of, is found in its constraints (DefaultOfElement()).
+  const Schema* MakeElement(Value props) {
+    if (props["default"].is_null()) return Make(props);
+    Schema* node = MakeNode(props);
+    if (node->constraints == nullptr) node->constraints = pool_.AddConstraints(props);
+    return node;
+  }
+
   // Scalars that say no more than their type and format share a node.
   const Schema* PlainLeaf(Value props) {
     const auto members = props.members();
@@ -223,7 +231,7 @@ class Maker {
       SetObject(node, props);
     } else if (type == "array") {
       node.kind = Kind::kArray;
-      if (props["items"].is_object()) node.element = Make(props["items"]);
+      if (props["items"].is_object()) node.element = MakeElement(props["items"]);
     } else if (type == "string") {
       node.kind = Kind::kString;
     } else if (type == "integer") {
@@ -241,7 +249,8 @@ class Maker {
     const Value additional = props["additionalProperties"];
     if (!props["properties"].is_object() && (additional.is_object() || additional.AsBool())) {
       node.kind = Kind::kMap;
-      node.element = additional.is_object() ? Make(additional) : pool_.Leaf(Kind::kAny, "", "");
+      node.element =
+          additional.is_object() ? MakeElement(additional) : pool_.Leaf(Kind::kAny, "", "");
       return;
     }
     node.kind = Kind::kStruct;
@@ -270,6 +279,12 @@ class Maker {
 };
 
 }  // namespace
+
+Value DefaultOfElement(const Schema& container) {
+  const Schema* element = container.element;
+  const bool known = element != nullptr && element->constraints != nullptr;
+  return known ? element->constraints->props["default"] : Value();
+}
 
 const Schema* MakeStructural(SchemaPool& pool, Value props, const Schema* object_meta,
                              bool preserves) {

@@ -14,4 +14,7 @@ namespace portcullis::api::schema {
 const Schema* MakeStructural(SchemaPool& pool, json::Value props, const Schema* object_meta,
                              bool preserves = false);
 
+// The default that a list gives its items, a map its values; null if there is none, and for built-in kinds.
+json::Value DefaultOfElement(const Schema& container);
+
 }  // namespace portcullis::api::schema
