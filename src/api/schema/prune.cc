@@ -58,9 +58,12 @@ class Pruner {
     bool changed = false;
     for (const json::Member& member : value.members()) {
       const std::size_t size = Push(member.name());
+      const std::size_t keyed = keyed_.size();
+      if (unknown_ != nullptr) PushKeyed(schema, member);
       const std::optional<Value> result = PruneMember(
           schema, member, {.at_top = size == 0, .embedded = embedded, .preserved = preserved});
       path_.resize(size);
+      keyed_.resize(keyed);
       if (result) kept.Add(member.name(), *result);
       changed = changed || !result || !result->IsSameAs(member.value);
     }
@@ -75,6 +78,14 @@ class Pruner {
     if (size != 0) path_ += '.';
     path_ += name;
     return size;
+  }
+
+  void PushKeyed(const Schema* schema, const json::Member& member) {
+    const bool is_key = schema != nullptr && schema->kind == Kind::kMap &&
+                        schema->FindField(member.name(), member.hash) == nullptr;
+    keyed_ += is_key ? "[" : keyed_.empty() ? "" : ".";
+    keyed_ += member.name();
+    if (is_key) keyed_ += ']';
   }
 
   struct Owner {
@@ -114,11 +125,17 @@ class Pruner {
     const Schema* element = schema != nullptr ? schema->element : nullptr;
     if (element == nullptr && preserved) return list;
     const std::size_t size = path_.size();
+    const std::size_t keyed = keyed_.size();
     std::size_t i = 0;
     return json::EditElements(arena_, list, [&](Value item) {
-      if (unknown_ != nullptr) path_ += base::StrCat("[", std::to_string(i++), "]");
+      if (unknown_ != nullptr) {
+        const std::string index = base::StrCat("[", std::to_string(i++), "]");
+        path_ += index;
+        keyed_ += index;
+      }
       const Value pruned = Prune(element, item, false, preserved);
       path_.resize(size);
+      keyed_.resize(keyed);
       return pruned;
     });
   }
@@ -133,7 +150,7 @@ class Pruner {
     if (!decoded.ok()) return WithoutMalformed(metadata);
     if (unknown_ != nullptr) {
       auto& known = path_ == "metadata" ? unknown_->of_metadata : unknown_->of_embedded_metadata;
-      for (const std::string& name : unknown) known.push_back(base::StrCat(path_, ".", name));
+      for (const std::string& name : unknown) known.push_back(base::StrCat(keyed_, ".", name));
     }
     return *decoded == metadata ? metadata : *decoded;
   }
@@ -153,6 +170,7 @@ class Pruner {
   const Schema* const metadata_;  // of ObjectMeta
   Unknown* const unknown_;        // null: they are not reported
   std::string path_;              // of the value at hand
+  std::string keyed_;             // likewise, with keys of maps in brackets: for embedded metadata
 };
 
 const Schema* MetadataOf(const Schema& root) {
