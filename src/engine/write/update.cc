@@ -194,7 +194,7 @@ class Attempt {
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
     // A value under an old key is written again, as kube-apiserver does.
     if (SameContent(write.encoded, *current_) && !store::IsStale(*op_.world.store, *current_) &&
-        lacks_defaults_ == current_->lacks_defaults()) {
+        lacks_defaults_ == current_->lacks_defaults() && !HasAbsentBytes(op_, allocated_)) {
       outcome_.stored = current_;
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();
