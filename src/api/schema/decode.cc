@@ -239,15 +239,8 @@ class Decoder {
       changed = changed || !decoded.value.IsSameAs(member.value);
       members_.push_back(decoded);
     }
-    // In the order in which Go writes a map: messages quote it.
     const std::span<json::Member> decoded(members_.data() + first, members_.size() - first);
-    const auto lower = [](const json::Member& a, const json::Member& b) {
-      return a.name() < b.name();
-    };
-    if (!std::is_sorted(decoded.begin(), decoded.end(), lower)) {
-      std::sort(decoded.begin(), decoded.end(), lower);
-      changed = true;
-    }
+    changed = SortEntries(decoded) || changed;
     const Value result = changed ? json::MakeObject(arena_, decoded) : input;
     members_.resize(first);
     return result;

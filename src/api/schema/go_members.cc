@@ -65,4 +65,13 @@ Value ZeroOf(json::Arena& arena, const Schema& schema) {
   }
 }
 
+bool SortEntries(std::span<json::Member> entries) {
+  const auto lower = [](const json::Member& a, const json::Member& b) {
+    return a.name() < b.name();
+  };
+  if (std::is_sorted(entries.begin(), entries.end(), lower)) return false;
+  std::sort(entries.begin(), entries.end(), lower);
+  return true;
+}
+
 }  // namespace portcullis::api::schema

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 
 #include "api/schema/schema.h"
 #include "json/value.h"
@@ -87,6 +88,9 @@ inline std::optional<json::Value> WrittenWhenUnset(json::Arena& arena, const Fie
   const bool nil = field.pointer || kIsNilInGo.Has(field.schema->kind);
   return nil ? json::Value() : ZeroOf(arena, *field.schema);
 }
+
+// Puts the entries of a map in the order in which Go writes them: messages quote it. False if they were.
+bool SortEntries(std::span<json::Member> entries);
 
 inline json::Member WrittenMember(const Field& field, json::Value value) {
   json::Member member;

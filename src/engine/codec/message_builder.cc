@@ -2,7 +2,6 @@
 
 #include "engine/codec/message_builder.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -176,14 +175,8 @@ json::Value MessageBuilder::InGoForm() {
 }
 
 json::Value SortedMap(json::Arena& arena, json::Value map) {
-  const auto lower = [](const json::Member& a, const json::Member& b) {
-    return a.name() < b.name();
-  };
-  const auto entries = map.members();
-  if (std::is_sorted(entries.begin(), entries.end(), lower)) return map;
-  std::vector<json::Member> sorted(entries.begin(), entries.end());
-  std::sort(sorted.begin(), sorted.end(), lower);
-  return json::MakeObject(arena, sorted);
+  std::vector<json::Member> entries(map.members().begin(), map.members().end());
+  return api::schema::SortEntries(entries) ? json::MakeObject(arena, entries) : map;
 }
 
 }  // namespace portcullis::engine::protobuf
