@@ -213,7 +213,6 @@ TEST(Engine, OpensWithoutThreadsFilesAndPorts) {
   EXPECT_EQ(Entries("/proc/self/fd"), descriptors);
 }
 
-// An engine with the namespace "team", and operations on ConfigMaps in it.
 class MovedClock final : public base::Clock {
  public:
   base::WallTime Now() const override { return now; }
@@ -222,6 +221,7 @@ class MovedClock final : public base::Clock {
   base::WallTime now = base::WallTime::clock::now();
 };
 
+// An engine with the namespace "team", and operations on ConfigMaps in it.
 class Executions : public ::testing::Test {
  protected:
   void SetUp() override {

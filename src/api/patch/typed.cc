@@ -20,6 +20,7 @@ bool TakesAny(const schema::Schema* schema) {
 }
 
 namespace {
+
 using json::Value;
 using schema::Kind;
 using schema::ListType;
