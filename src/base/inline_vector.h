@@ -28,12 +28,11 @@ class InlineVector {
     size_ = elements.size();
   }
   InlineVector(const InlineVector& other) {
-    if (other.heap_ == nullptr) {
-      std::memcpy(here_, other.here_, sizeof(here_));  // of fixed size: it takes no call
-    } else {
-      Reserve(other.size_);
-      std::memcpy(data(), other.data(), other.size_ * sizeof(T));
+    if (other.heap_ != nullptr) [[unlikely]] {
+      CopyLarge(other);
+      return;
     }
+    std::memcpy(here_, other.here_, sizeof(here_));  // of fixed size: it takes no call
     size_ = other.size_;
   }
   InlineVector(InlineVector&& other) noexcept
@@ -64,9 +63,7 @@ class InlineVector {
 
   void push_back(const T& element) {
     if (size_ == capacity_) [[unlikely]] {
-      const T copy = element;  // it may be one of ours
-      Reserve(size_ + 1);
-      new (data() + size_++) T(copy);
+      GrowAndPush(element);
       return;
     }
     new (data() + size_++) T(element);
@@ -77,14 +74,28 @@ class InlineVector {
   }
   void Reserve(std::size_t wanted) {
     if (wanted <= capacity_) return;
+    Grow(wanted);
+  }
+
+ private:
+  // What seldom happens stands apart, so that what calls the above stays small.
+  [[gnu::noinline]] void Grow(std::size_t wanted) {
     const std::size_t capacity = std::max(wanted, capacity_ * 2);
     std::unique_ptr<std::byte[]> grown(new std::byte[capacity * sizeof(T)]);
     if (size_ > 0) std::memcpy(grown.get(), data(), size_ * sizeof(T));
     heap_ = std::move(grown);
     capacity_ = capacity;
   }
+  [[gnu::noinline]] void GrowAndPush(T element) {  // by value: it may be one of ours
+    Grow(size_ + 1);
+    new (data() + size_++) T(element);
+  }
+  [[gnu::noinline]] void CopyLarge(const InlineVector& other) {
+    Reserve(other.size_);
+    std::memcpy(data(), other.data(), other.size_ * sizeof(T));
+    size_ = other.size_;
+  }
 
- private:
   std::size_t size_ = 0;
   std::size_t capacity_ = N;
   std::unique_ptr<std::byte[]> heap_;
