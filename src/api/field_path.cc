@@ -4,6 +4,12 @@
 
 namespace portcullis::api {
 
+FieldPath FieldPath::With(Step::Kind kind, std::string_view text) const {
+  FieldPath path(*this);
+  path.Add(kind, text);
+  return path;
+}
+
 FieldPath FieldPath::Index(std::size_t index) const {
   FieldPath path(*this);
   path.steps_.push_back({nullptr, static_cast<std::uint32_t>(index), Step::Kind::kIndex});

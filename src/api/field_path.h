@@ -59,11 +59,7 @@ class FieldPath {
   void Add(Step::Kind kind, std::string_view text) {
     steps_.push_back({text.data(), static_cast<std::uint32_t>(text.size()), kind});
   }
-  FieldPath With(Step::Kind kind, std::string_view text) const {
-    FieldPath path(*this);
-    path.Add(kind, text);
-    return path;
-  }
+  FieldPath With(Step::Kind kind, std::string_view text) const;
 
   base::InlineVector<Step, 10> steps_;
 };
