@@ -36,7 +36,7 @@ class MessageBuilder {
  public:
   // What is built has the fields in the order in which they came; with `form`, the schema of a struct, it
   // is what Go would write of it, in Go's order. `before` is what has been built of the message's first
-  // parts, or null.
+  // parts, or null; it tells either the number or the text of an IntOrString, not both.
   MessageBuilder(json::Arena& arena, BuildMemory& memory, Shape shape,
                  const api::schema::Schema* form, json::Value before = {});
 
@@ -56,11 +56,12 @@ class MessageBuilder {
                   json::ObjectBuilder& entries);
   // The message of a field that has come before, to which every part is added.
   MessageBuilder& Child(const FieldLine& line, const api::schema::Schema* form);
-  // The first part of an IntOrString, which is read again if there is another; the bytes outlive the
-  // builder.
+  // The first part of an IntOrString that was read into this builder; it is read again if there is
+  // another. The bytes outlive the builder.
   void KeepPart(const FieldLine& line, std::string_view bytes) {
     first_parts_.push_back({&line, bytes});
   }
+  // Empty if the first part is, or if it was read before there was this builder: then Get() has its value.
   std::string_view FirstPart(const FieldLine& line) const;
   // What the parts of it hold that have come so far. `is_new`: nothing has been read into it.
   IntOrString& Parts(const FieldLine& line, bool& is_new);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/canonical_quantity.h"
 #include "api/names.h"
 #include "api/quantity.h"
 #include "api/schema/decode.h"
@@ -158,7 +159,8 @@ class Reader {
     return is_there ? &fields[place] : message.Find(number);
   }
 
-  // Goes past the value of a field that is no pointer if it is the zero value: Go writes these, too.
+  // Skips a zero value of a field that is no pointer: Go's encoder writes it, but it says no more than
+  // an absent one.
   bool SaysNothing(const Type& type, const FieldLine& line, Wire& wire, const Part& part) const {
     if (line.mode != Mode::kSingle || part.wire_type == kFixed64) return false;
     if (part.wire_type != line.wire_type || !wire.IsAtZero()) return false;
@@ -189,12 +191,14 @@ class Reader {
     do {
       if (may_be_packed && part.wire_type == kBytes) {
         TRY(wire.Bytes(part.bytes));
-        TRY(AddPacked(elements, line, part.bytes));
+        TRY(AddPacked(elements, line, target.schema, part.bytes));
       } else {
         TRY(ReadField(wire, type, line, part));
         elements.Add(TRY(ElementOf(line, target.schema, part, depth)));
       }
     } while (wire.TakeTag(part.number, part.wire_type));
+    const bool stays_empty = elements.size() == 0 && object.Get(line).empty();
+    if (stays_empty && target.field != nullptr) MeetEmptyList();
     object.AddElements(line, target.field, elements);
     return base::OkStatus();
   }
@@ -251,7 +255,7 @@ class Reader {
     }
     MessageBuilder message(arena_, memory_, line.shape, FormOf(target.schema));
     TRY(Into(message, type, bytes, depth + 1));
-    object.Set(line, target.field, message.Build());
+    object.Set(line, target.field, Built(message, line, target.schema));
     return base::OkStatus();
   }
 
@@ -269,7 +273,15 @@ class Reader {
     }
     bool is_new = false;
     IntOrString& merged = object.Parts(line, is_new);
-    if (is_new) TRY(Into(merged, object.FirstPart(line)));
+    if (is_new) {
+      const std::string_view first = object.FirstPart(line);
+      const json::Value before = object.Get(line);
+      if (!first.empty()) {
+        TRY(Into(merged, first));
+      } else {
+        merged = {before.is_string(), before.AsInt(), before.AsString()};
+      }
+    }
     TRY(Into(merged, bytes));
     object.Set(line, target.field, json_of(merged));
     return base::OkStatus();
@@ -294,13 +306,13 @@ class Reader {
   }
 
   // Numbers of a list written one behind the other.
-  base::Status AddPacked(json::ArrayBuilder& elements, const FieldLine& field,
+  base::Status AddPacked(json::ArrayBuilder& elements, const FieldLine& field, const Schema* schema,
                          std::string_view bytes) {
     Wire wire(bytes);
     while (!wire.done()) {
       Part part;
       TRY(wire.Varint(part.scalar));
-      elements.Add(Scalar(field.type.front(), part));
+      elements.Add(Scalar(field.type.front(), part, schema));
     }
     return base::OkStatus();
   }
@@ -343,7 +355,17 @@ class Reader {
     if (IsSpecial(line.shape)) return InGoForm(schema, TRY(Special(line, part.bytes)));
     MessageBuilder message(arena_, memory_, line.shape, FormOf(schema));
     TRY(Into(message, {line.message, line.type, schema}, part.bytes, depth + 1));
-    return message.Build();
+    return Built(message, line, schema);
+  }
+
+  // `schema` is null of what the object's schema does not know.
+  json::Value Built(MessageBuilder& message, const FieldLine& line, const Schema* schema) {
+    const json::Value value = message.Build();
+    if (line.shape == Shape::kList && schema != nullptr && value.empty()) MeetEmptyList();
+    return value;
+  }
+  void MeetEmptyList() {
+    if (met_ != nullptr) met_->empty_lists = true;
   }
 
   // Of a list or a map; nulls are zero values there.
@@ -366,6 +388,7 @@ class Reader {
     options.met = &met;
     value = TRY(api::schema::Decode(arena_, *schema, value, options));
     met_->any = met_->any || met.any;
+    met_->empty_lists = met_->empty_lists || met.empty_lists;
     return value;
   }
 
@@ -441,7 +464,7 @@ class Reader {
       }
       TRY(ReadContent(wire, kBytes, "String_", part));
       value = json::Value::StringView(part.bytes);
-      if (met_ == nullptr) continue;
+      if (met_ == nullptr || api::IsCanonicalQuantity(part.bytes)) continue;
       const std::string text = TRY(api::Quantity::Parse(part.bytes)).ToString();
       if (text != part.bytes) value = json::String(arena_, text);
     }

@@ -42,7 +42,9 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view body);
 // known. `schema` is that of the kind and tells the names of Go's fields, which some errors quote;
 // it may be null. Errors are BadRequest with the texts of Go's generated decoders.
 // With `met` and a schema the object is what api::schema::Decode() would make of it, which need not be called
-// then, and `met` tells what it holds; fields that the schema does not know are left out.
+// then, and `met` tells what it holds; fields that the schema does not know are left out. `met` may tell as
+// well of what a later part of the message has replaced. Unlike Decode(), which is given a null then, this
+// makes "0" of a quantity without a text behind a pointer, as Go does.
 base::Result<json::Value> ReadProtobufObject(json::Arena& arena, const api::GroupVersionKind& kind,
                                              std::string_view raw,
                                              const api::schema::Schema* schema,

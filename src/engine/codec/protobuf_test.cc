@@ -266,6 +266,26 @@ TEST(Protobuf, PartsOfAMessageAreMerged) {
   EXPECT_EQ(port(Bytes(4, Bytes(1, "x"))), "proto: wrong wireType = 2 for field Type");
 }
 
+// The message around them comes in parts, so that the first of theirs is known as JSON only.
+TEST(Protobuf, PartsOfIntsOrStringsAreMergedWhereTheMessageIs) {
+  const auto surge = [](const std::string& first, const std::string& second) {
+    const std::string parts = Bytes(2, Bytes(2, first)) + Bytes(2, Bytes(2, second));
+    return Json(EnvelopeOf("apps/v1", "Deployment", Bytes(2, Bytes(4, parts))));
+  };
+  const auto merged = [](std::string_view value) {
+    return base::StrCat(R"({"apiVersion":"apps/v1","kind":"Deployment","spec":{"strategy":)",
+                        R"({"rollingUpdate":{"maxSurge":)", value, "}}}}");
+  };
+  const std::string text = Number(1, 1) + Bytes(3, "25%");
+  EXPECT_EQ(surge(text, ""), merged(R"("25%")"));
+  EXPECT_EQ(surge(text, Number(1, 1)), merged(R"("25%")"));
+  EXPECT_EQ(surge(text, Number(1, 0) + Number(2, 3)), merged("3"));
+  EXPECT_EQ(surge(Number(2, 7), ""), merged("7"));
+  EXPECT_EQ(surge(Number(2, 7), Bytes(3, "1")), merged("7"));
+  EXPECT_EQ(surge(Number(2, 7), text), merged(R"("25%")"));
+  EXPECT_EQ(surge("", text), merged(R"("25%")"));
+}
+
 TEST(Protobuf, ManyPartsCostNoMoreThanTheirSize) {
   std::string spec;
   for (int i = 0; i < 20000; ++i) spec += Bytes(2, Bytes(1, Bytes(4, Number(2, 7))));
@@ -279,16 +299,20 @@ TEST(Protobuf, ManyPartsCostNoMoreThanTheirSize) {
   EXPECT_LT(arena.bytes_used(), std::size_t{16} << 20);
 }
 
+// A member of an object that is read by its schema.
+std::string InGoForm(const api::GroupVersionKind& kind, const std::string& raw,
+                     std::string_view member, api::schema::Decoded& met) {
+  static const auto catalog = api::catalog::Catalog::BuiltIn({}).value();
+  json::Arena arena;
+  const auto value = ReadProtobufObject(arena, kind, raw, catalog->FindSchema(kind), &met);
+  return value.ok() ? json::ToString((*value)[member]) : value.status().message();
+}
+
 // A Pod as it is read by its schema, asked of kube-apiserver 1.36.
 std::string PodInGoForm(const std::string& metadata, const std::string& spec) {
-  static const auto catalog = api::catalog::Catalog::BuiltIn({}).value();
-  const api::GroupVersionKind pod{"", "v1", "Pod"};
-  json::Arena arena;
   api::schema::Decoded met;
-  const auto value = ReadProtobufObject(arena, pod, Bytes(1, metadata) + Bytes(2, spec),
-                                        catalog->FindSchema(pod), &met);
-  if (!value.ok()) return value.status().message();
-  return json::ToString((*value)[metadata.empty() ? "spec" : "metadata"]);
+  return InGoForm({"", "v1", "Pod"}, Bytes(1, metadata) + Bytes(2, spec),
+                  metadata.empty() ? "spec" : "metadata", met);
 }
 
 TEST(Protobuf, BySchemaFieldsAreInGosOrderAndZerosAreLeftOut) {
@@ -311,10 +335,43 @@ TEST(Protobuf, BySchemaQuantitiesAreCanonical) {
                         R"("}}],"containers":null})");
   };
   EXPECT_EQ(limit(Bytes(1, "1024Mi")), size("1Gi"));
+  EXPECT_EQ(limit(Bytes(1, "100m")), size("100m"));
+  EXPECT_EQ(limit(Bytes(1, "1024Mi") + Bytes(1, "3Gi")), size("3Gi")) << "canonical at a glance";
+  EXPECT_TRUE(limit(Bytes(1, "1x") + Bytes(1, "3Gi")).starts_with("quantities must match"));
   EXPECT_EQ(limit(""), size("0")) << "a pointer to a zero";
   EXPECT_EQ(limit(Bytes(1, "1") + Bytes(1, "2")), size("2"));
   EXPECT_TRUE(limit(Bytes(1, "1x") + Bytes(1, "1")).starts_with("quantities must match"));
   EXPECT_TRUE(limit(Bytes(1, "")).starts_with("quantities must match"));
+}
+
+TEST(Protobuf, BySchemaEmptyListsAreMet) {
+  const auto meets = [](const api::GroupVersionKind& kind, const std::string& raw) {
+    api::schema::Decoded met;
+    InGoForm(kind, raw, "spec", met);
+    return met.empty_lists;
+  };
+  const api::GroupVersionKind pod{"", "v1", "Pod"};
+  const auto groups = [](const std::string& packed) { return Bytes(2, Bytes(14, packed)); };
+  EXPECT_TRUE(meets(pod, groups(Bytes(4, "")))) << "a packed list";
+  EXPECT_FALSE(meets(pod, groups(Bytes(4, "\x01"))));
+  EXPECT_FALSE(meets(pod, groups(Bytes(4, "\x01") + Number(6, 1) + Bytes(4, ""))));
+  EXPECT_FALSE(meets(pod, groups("")));
+  const api::GroupVersionKind review{"authorization.k8s.io", "v1", "SubjectAccessReview"};
+  const auto extra = [](const std::string& value) {
+    return Bytes(2, Bytes(5, Bytes(1, "k") + Bytes(2, value)));
+  };
+  EXPECT_TRUE(meets(review, extra("")));
+  EXPECT_FALSE(meets(review, extra(Bytes(1, "v"))));
+}
+
+// As those that are not packed.
+TEST(Protobuf, BySchemaPackedNumbersHaveTheSizeOfTheirType) {
+  const std::string codes = Bytes(3, "\x85\x80\x80\x80\x10");  // 2^32 + 5
+  const std::string policy = Bytes(1, Bytes(1, "Ignore") + Bytes(2, Bytes(2, "In") + codes));
+  api::schema::Decoded met;
+  const std::string spec =
+      InGoForm({"batch", "v1", "Job"}, Bytes(2, Bytes(11, policy)), "spec", met);
+  EXPECT_NE(spec.find(R"("values":[5])"), std::string::npos) << spec;
 }
 
 // Each level comes in two parts, the first of which holds the next level.

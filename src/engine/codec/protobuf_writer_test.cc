@@ -117,6 +117,7 @@ void ExpectTheSameForm(const api::GroupVersionKind& kind, std::string_view raw) 
   ASSERT_TRUE(now.ok()) << now.status().message();
   EXPECT_EQ(json::ToString(*now), json::ToString(*before));
   EXPECT_EQ(met.any, met_before.any);
+  EXPECT_EQ(met.empty_lists, met_before.empty_lists);
 }
 
 TEST(ProtobufWriter, WhatIsReadByTheSchemaIsWhatDecodingMakes) {
@@ -130,6 +131,26 @@ TEST(ProtobufWriter, WhatIsReadByTheSchemaIsWhatDecodingMakes) {
     // All its messages come twice, with one more entry in each list.
     ExpectTheSameForm(kind, base::StrCat(envelope->raw, envelope->raw));
     ExpectTheSameForm(kind, "");
+  }
+}
+
+// What no encoder writes.
+TEST(ProtobufWriter, WhatIsReadByTheSchemaIsWhatDecodingMakesOfOddBytes) {
+  const auto bytes = [](char number, std::string_view content) {
+    return base::StrCat(std::string{static_cast<char>(number << 3 | 2)},
+                        std::string{static_cast<char>(content.size())}, content);
+  };
+  // An empty packed list, and a list with a name of its own that is empty.
+  ExpectTheSameForm({"", "v1", "Pod"}, bytes(2, bytes(14, bytes(4, ""))));
+  ExpectTheSameForm({"authorization.k8s.io", "v1", "SubjectAccessReview"},
+                    bytes(2, bytes(5, bytes(1, "k") + bytes(2, ""))));
+  // A number or a text in a message that comes in parts.
+  const std::string text = base::StrCat("\x08\x01", bytes(3, "25%"));
+  for (const std::string& second : {std::string(), std::string("\x08\x01"), text}) {
+    for (const std::string& first : {text, std::string("\x10\x07"), std::string()}) {
+      const std::string strategy = bytes(2, bytes(2, first)) + bytes(2, bytes(2, second));
+      ExpectTheSameForm({"apps", "v1", "Deployment"}, bytes(2, bytes(4, strategy)));
+    }
   }
 }
 
