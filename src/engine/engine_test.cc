@@ -235,9 +235,11 @@ class Executions : public ::testing::Test {
 
   std::unique_ptr<Operation> On(std::string_view resource, Verb verb, std::string_view name = "") {
     auto op = std::make_unique<Operation>(engine_->world());
-    const bool core = !resource.starts_with("validating");
-    const std::string_view group = core ? "" : "admissionregistration.k8s.io";
-    const bool namespaced = core && resource != "namespaces";
+    const std::string_view group = resource.starts_with("validating")
+                                       ? "admissionregistration.k8s.io"
+                                   : resource == "controllerrevisions" ? "apps"
+                                                                       : "";
+    const bool namespaced = resource != "namespaces" && !resource.starts_with("validating");
     const ResourcePath path{group, "v1", resource, "", namespaced ? "team" : "", name};
     EXPECT_TRUE(Resolve(*op, path).ok()) << resource;
     op->verb = verb;
@@ -382,6 +384,27 @@ TEST_F(Executions, WriteAnewWhatWasStoredWithoutDefaults) {
   const std::int64_t first = patched("persistentvolumeclaims");
   EXPECT_GT(first, created);
   EXPECT_EQ(patched("persistentvolumeclaims"), first);
+}
+
+// What a merge patch has looked into is told of a refusal.
+TEST_F(Executions, PatchesOfManyMembersTakeMemoryByTheirSize) {
+  const auto revision = [](std::string_view value) {
+    std::string data;
+    for (int i = 0; i < 3000; ++i) {
+      data += base::StrCat(i > 0 ? "," : "", "\"k", std::to_string(i), "\":", value);
+    }
+    return base::StrCat(
+        R"({"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"a"},)",
+        R"("revision":1,"data":{)", data, "}}");
+  };
+  Make("controllerrevisions", revision("{}"));
+  const auto op = On("controllerrevisions", Verb::kPatch, "a");
+  Input input;
+  const std::string body = revision("[]");
+  input.body = body;
+  input.patch = PatchType::kMerge;
+  EXPECT_FALSE(Write(*op, input).ok()) << "the data of a revision stays";
+  EXPECT_LT(op->arena.bytes_used(), std::size_t{32} << 20);
 }
 
 // Go takes no bytes for empty ones where it compares objects, and not where it compares what it has encoded.

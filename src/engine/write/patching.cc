@@ -78,15 +78,11 @@ json::Value InOrderWhereMerged(json::Arena& arena, json::Value value, json::Valu
 
 // A merge patch without the lists that come in the place of maps: nothing looks into those.
 json::Value LookedInto(json::Arena& arena, json::Value live, json::Value patch) {
-  json::Value result = patch;
-  for (const json::Member& change : patch.members()) {
+  return json::EditMembers(arena, patch, [&](const json::Member& change) {
     const json::Value* old = live.Find(change.name(), change.hash);
-    if (old == nullptr || !old->is_object()) continue;
-    const json::Value inner =
-        change.value.is_array() ? json::Value() : LookedInto(arena, *old, change.value);
-    if (!inner.IsSameAs(change.value)) result = json::With(arena, result, change.name(), inner);
-  }
-  return result;
+    if (old == nullptr || !old->is_object()) return change.value;
+    return change.value.is_array() ? json::Value() : LookedInto(arena, *old, change.value);
+  });
 }
 
 // The containers that the operations of a JSON patch have looked into.
