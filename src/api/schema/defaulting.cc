@@ -376,6 +376,7 @@ class SchemaDefaulter {
  private:
   // An element of a list or a map. A null where null is not allowed counts as absent.
   Value Element(const Schema& container, Value element) {
+    if (exhausted()) return element;
     if (element.is_null() && !container.element->nullable) {
       element = DefaultOfElement(container);
       if (!element.is_null()) added_ += TextSize(element);
