@@ -198,13 +198,12 @@ std::optional<Value> FieldsCache::FieldsOfNew(json::Arena& arena, const schema::
 
 Value FieldsCache::EmptyOf(const schema::Schema& schema) {
   base::MutexLock lock(mutex_);
-  const auto [place, is_new] = empty_.try_emplace(&schema);
-  if (is_new) {
-    place->second = json::MakeObject(empty_arena_, {});
-    const auto decoded = schema::Decode(empty_arena_, schema, place->second);
-    if (decoded.ok()) place->second = *decoded;
+  if (const auto known = empty_.find(&schema); known != empty_.end()) return known->second;
+  Value empty = json::MakeObject(empty_arena_, {});
+  if (const auto decoded = schema::Decode(empty_arena_, schema, empty); decoded.ok()) {
+    empty = *decoded;
   }
-  return place->second;
+  return empty_.emplace(&schema, empty).first->second;
 }
 
 }  // namespace portcullis::api::patch

@@ -7,7 +7,7 @@
 // The shape is all that FieldsOfNew() looks at: names of members, which containers are empty, what may be a key
 // of a list element, and how the object differs from an empty one. It is compared whole, so that the
 // result is always that of FieldsOfNew(). Bounded: kSlots shapes, each of at most kLargestShape bytes; a shape
-// takes the place of another one when it is seen the second time in a row.
+// takes the place of another one when it is seen the second time in a row. Beside them: an empty object of each kind.
 //
 // Thread-safe. Owned by the engine; nothing has to be invalidated, as built-in schemas live as long as it does.
 #pragma once
@@ -38,7 +38,8 @@ class FieldsCache {
                                          json::Value empty, json::Value object, json::Value sent,
                                          const NotOwned& not_owned);
 
-  // What {} is decoded to by such a schema. Lives as long as the cache.
+  // What {} is decoded to by the schema of a built-in kind, which outlives the cache: made once for each. Lives as long
+  // as the cache.
   json::Value EmptyOf(const schema::Schema& schema);
 
  private:
