@@ -7,8 +7,8 @@
 
 namespace portcullis::api {
 
-// Whether Quantity::Parse() takes `text` and ToString() gives it again, as far as that is seen without parsing: true
-// of most texts of which it is so, and of no other.
+// True only if Quantity::Parse() accepts `text` and ToString() returns it unchanged. May be false for such a text: only
+// its characters are looked at.
 bool IsCanonicalQuantity(std::string_view text);
 
 }  // namespace portcullis::api

@@ -27,7 +27,7 @@ json::Value ZeroOf(json::Arena& arena, const Schema& schema);
 std::optional<json::Value> WrittenEmpty(const Schema& owner, const Field& field, json::Value value,
                                         const EmptyForms& forms);
 
-// Looked at for every field that is absent, of which a pod has hundreds.
+// A set of kinds as the bits of a word: each absent field of a struct is looked up, hundreds for a pod.
 class KindSet {
  public:
   constexpr KindSet(std::initializer_list<Kind> kinds) {
@@ -39,11 +39,13 @@ class KindSet {
   static constexpr std::uint32_t Bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
   std::uint32_t bits_ = 0;
 };
-inline constexpr KindSet kIsNilInGo = {Kind::kArray, Kind::kMap, Kind::kBytes, Kind::kUnion};
-// What omitempty does not leave out.
-inline constexpr KindSet kIsNeverEmpty = {Kind::kStruct, Kind::kQuantity,  Kind::kIntOrString,
-                                          Kind::kTime,   Kind::kMicroTime, Kind::kDuration,
-                                          Kind::kAny};
+// Their zero value is nil, which is written as null.
+inline constexpr KindSet kNilKinds = {Kind::kArray, Kind::kMap, Kind::kBytes, Kind::kUnion};
+// What omitempty does not leave out, even unset. IsEmptyInGo() is false for them, and for a union, which is left out
+// by being nil.
+inline constexpr KindSet kNeverEmptyKinds = {Kind::kStruct, Kind::kQuantity,  Kind::kIntOrString,
+                                             Kind::kTime,   Kind::kMicroTime, Kind::kDuration,
+                                             Kind::kAny};
 
 inline bool IsEmptyInGo(Kind kind, json::Value value) {
   switch (kind) {
@@ -79,13 +81,13 @@ inline std::optional<json::Value> WrittenWhenSet(const Schema& owner, const Fiel
 
 // Whether Go leaves out a field that holds nothing, as nearly all are; else WrittenWhenUnset() tells.
 inline bool IsLeftOutWhenUnset(const Field& field) {
-  return field.omit == Omit::kEmpty && (field.pointer || !kIsNeverEmpty.Has(field.schema->kind));
+  return field.omit == Omit::kEmpty && (field.pointer || !kNeverEmptyKinds.Has(field.schema->kind));
 }
 
 // The same for a field that holds nothing.
 inline std::optional<json::Value> WrittenWhenUnset(json::Arena& arena, const Field& field) {
   if (IsLeftOutWhenUnset(field) || field.omit == Omit::kZero) return std::nullopt;
-  const bool nil = field.pointer || kIsNilInGo.Has(field.schema->kind);
+  const bool nil = field.pointer || kNilKinds.Has(field.schema->kind);
   return nil ? json::Value() : ZeroOf(arena, *field.schema);
 }
 

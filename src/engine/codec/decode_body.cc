@@ -111,8 +111,8 @@ constexpr std::string_view kOfEachVersion[] = {"CreateOptions", "DeleteOptions",
                                                "WatchEvent"};
 constexpr std::string_view kWatchEvent = "WatchEvent";
 
-// Whether a scheme has the kind in every version of every group, also of those that it does not know. That of
-// definitions has events of watches so, but for those of its own internal versions.
+// Whether a scheme has the kind in every version of every group, also of those that it does not know. The scheme of
+// definitions has WatchEvent so, except in `__internal` of the core group and of its own.
 bool IsUnversioned(const GroupVersionKind& kind, const GroupVersionKind& expected) {
   if (Contains(kOfAllVersions, kind.kind)) return true;
   constexpr std::string_view kDefinitions = "apiextensions.k8s.io";
