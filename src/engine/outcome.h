@@ -12,7 +12,8 @@ struct Outcome {
   int code = 200;  // of HTTP, as Kubernetes chooses it: 201 for what was created
   // The object as it was stored; null if nothing was stored (a dry run, a review, a deletion).
   store::ObjectPtr stored;
-  // Without `stored`: the object in the operation's version, or a Status.
+  // With `stored`: what has been stored, but for its resourceVersion, in the version of the store. Without: the object in
+  // the operation's version, or a Status.
   json::Value object;
   bool created = false;
   // `object` is no object of the resource: a Status, which is shown as it is whatever is asked for,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "engine/codec/protobuf.h"
 #include "harness/test_server.h"
 #include "json/reader.h"
@@ -97,6 +98,28 @@ TEST(ProtobufClients, WritesAreAnsweredWithWhatIsStored) {
     EXPECT_TRUE(answer.body == written);
     EXPECT_TRUE(Get(server, path + "/a").body == written);
   }
+}
+
+// An object that would be too large for etcd is stored without its managedFields.
+TEST(ProtobufClients, AWriteOfWhatIsNearlyTooLargeIsAnsweredAsItIsStored) {
+  TestServer server;
+  std::string data;
+  for (int i = 0; i < 82000; ++i) {
+    data += base::StrCat(i > 0 ? "," : "", "\"", std::to_string(100000 + i), "\":\"\"");
+  }
+  const std::string path = "/api/v1/namespaces/default/configmaps";
+  const Answer answer = server.Call(
+      "POST", path,
+      base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{)",
+                   data, "}}"),
+      {{"Content-Type", "application/json"}, {"Accept", std::string(kProtobuf)}});
+  ASSERT_EQ(answer.status, 201) << answer.body;
+  const Answer json = server.Get(path + "/a");
+  EXPECT_FALSE(json["metadata"].Has("managedFields"));
+  std::string written;
+  ASSERT_TRUE(engine::WriteProtobuf(json.document.root(), written).ok());
+  EXPECT_TRUE(answer.body == written);
+  EXPECT_TRUE(Get(server, path + "/a").body == written);
 }
 
 TEST(ProtobufClients, ListsAreWholeHoweverLarge) {

@@ -46,10 +46,11 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
   return authz::rbac::CheckEscalation(request, *op.world.authorizer, *op.world.rbac);
 }
 
-base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied) {
+base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value& object, bool applied) {
   auto encoded = EncodeForStore(op, object);
   if (encoded.ok() || applied || !api::IsRequestTooLarge(encoded.status())) return encoded;
-  return EncodeForStore(op, json::RemovePath(op.arena, object, {"metadata", "managedFields"}));
+  object = json::RemovePath(op.arena, object, {"metadata", "managedFields"});
+  return EncodeForStore(op, object);
 }
 
 namespace {
@@ -61,11 +62,11 @@ bool IsMapOfBytes(const api::schema::Schema& schema) {
          schema.element->kind == Kind::kBytes;
 }
 
-// Go tells bytes that are null in a map (data of a Secret) from empty ones. kube-apiserver stores them so,
-// and reads empty ones.
-json::Value WithEmptyBytes(json::Arena& arena, const api::schema::Schema& schema,
-                           json::Value object) {
-  for (const api::schema::Field& field : schema.fields) {
+}  // namespace
+
+json::Value WithEmptyBytes(Operation& op, json::Value object) {
+  if (op.resource->schema == nullptr || op.resource->custom) return object;
+  for (const api::schema::Field& field : op.resource->schema->fields) {
     if (!IsMapOfBytes(*field.schema)) continue;
     const auto map = object[field.name].members();
     const auto is_null = [](const json::Member& member) { return member.value.is_null(); };
@@ -74,12 +75,10 @@ json::Value WithEmptyBytes(json::Arena& arena, const api::schema::Schema& schema
     for (json::Member& member : members) {
       if (is_null(member)) member.value = json::Value::StringView("");
     }
-    object = json::With(arena, object, field.name, json::MakeObject(arena, members));
+    object = json::With(op.arena, object, field.name, json::MakeObject(op.arena, members));
   }
   return object;
 }
-
-}  // namespace
 
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
   const api::GroupVersionKind& kind = op.resource->kind;
@@ -87,10 +86,8 @@ base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object,
   if (op.resource->custom) return object;
   // Most of the object is what the request has sent, which got its defaults when it was decoded.
   const json::Value known = op.kind() == kind ? op.request_object : json::Value();
-  json::Value read = op.world.defaulter->Apply(op.arena, kind, object, known);
-  if (op.resource->schema != nullptr) {
-    read = WithEmptyBytes(op.arena, *op.resource->schema, read);
-  }
+  const json::Value read =
+      WithEmptyBytes(op, op.world.defaulter->Apply(op.arena, kind, object, known));
   added = added || !(read == object);
   return read;
 }

@@ -29,8 +29,12 @@ base::Status CheckGrant(Operation& op, std::string_view name, json::Value object
 
 // The object for the store. One that is too large is tried once more without managedFields, which
 // can be large and which the next write makes anew; kube-apiserver does the same. Not if the fields
-// were `applied`.
-base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value object, bool applied);
+// were `applied`. `object` becomes what has been encoded.
+base::Result<store::Encoded> EncodeWithin(Operation& op, json::Value& object, bool applied);
+
+// The object with empty bytes where a map of bytes (`data` of a Secret) has null; itself if there are none. Go tells
+// the two apart: kube-apiserver stores null and reads empty bytes.
+json::Value WithEmptyBytes(Operation& op, json::Value object);
 
 // What is read of an object that was stored as `object`: with the defaults of what its strategy has left
 // out, e.g. of the status of a new PersistentVolumeClaim, and with empty bytes where it has null, e.g. in the

@@ -12,7 +12,6 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
-#include "json/edit.h"
 #include "json/value_set.h"
 #include "registry/strategy_table.h"
 #include "store/store.h"
@@ -231,17 +230,6 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   return api::patch::Track(op.arena, *schema, live, next, writer);
 }
 
-bool HasAbsentBytes(const Operation& op, json::Value object) {
-  const api::GroupVersionKind& kind = op.resource->kind;
-  if (!kind.group.empty() || (kind.kind != "Secret" && kind.kind != "ConfigMap")) return false;
-  for (const std::string_view name : {"data", "binaryData"}) {
-    for (const json::Member& member : object[name].members()) {
-      if (member.value.is_null()) return true;
-    }
-  }
-  return false;
-}
-
 json::Value KeepTimes(Operation& op, json::Value object, json::Value live) {
   const json::Value now = object["metadata"]["managedFields"];
   const json::Value before = live["metadata"]["managedFields"];
@@ -252,17 +240,7 @@ json::Value KeepTimes(Operation& op, json::Value object, json::Value live) {
     if (!same) return object;
   }
   const json::Value kept = json::SetPath(op.arena, object, {"metadata", "managedFields"}, before);
-  if (kept == live) return kept;
-  if (!HasAbsentBytes(op, kept)) return object;
-  json::Value filled = kept;
-  for (const std::string_view name : {"data", "binaryData"}) {
-    if (filled[name].empty()) continue;
-    filled = json::With(op.arena, filled, name,
-                        json::EditMembers(op.arena, filled[name], [&](const json::Member& member) {
-                          return member.value.is_null() ? json::String(op.arena, "") : member.value;
-                        }));
-  }
-  return filled == live ? kept : object;
+  return kept == live || WithEmptyBytes(op, kept) == live ? kept : object;
 }
 
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {

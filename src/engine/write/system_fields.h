@@ -60,9 +60,6 @@ class FieldWriter {
 // managedFields after an ordinary write, unless the kind has no schema.
 json::Value TrackFields(Operation& op, json::Value live, json::Value next,
                         std::string_view manager);
-// Whether a map of bytes (`data` of a Secret, `binaryData`) has a null. It is an empty value where objects are compared;
-// where kube-apiserver compares what it has encoded, it is not, so that each such write stores the object anew.
-bool HasAbsentBytes(const Operation& op, json::Value object);
 // The object as the strategy has prepared it. If only the times in managedFields tell it from the live one,
 // it keeps those of the live one (registry/store.go, IgnoreManagedFieldsTimestampsTransformer).
 json::Value KeepTimes(Operation& op, json::Value object, json::Value live);

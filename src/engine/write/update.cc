@@ -184,7 +184,6 @@ class Attempt {
     object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object, op_.canonical);
     // It is taken away where an object is encoded for the store, and a dry run stores none.
     if (!op_.dry_run) object = json::RemovePath(op_.arena, object, {"metadata", "selfLink"});
-    outcome_.object = object;
     if (op_.dry_run) {
       outcome_.object = TRY(ThroughStore(op_, object));
       TraceEnd(op_, outcome_.object);
@@ -192,9 +191,11 @@ class Attempt {
     }
     write.kind = PendingWrite::Kind::kUpdate;
     write.encoded = TRY(EncodeWithin(op_, object, !spec_.track_fields));
-    // A value under an old key is written again, as kube-apiserver does.
+    outcome_.object = object;
+    // A value under an old key, and one with null for bytes, is written again, as kube-apiserver does.
     if (SameContent(write.encoded, *current_) && !store::IsStale(*op_.world.store, *current_) &&
-        lacks_defaults_ == current_->lacks_defaults() && !HasAbsentBytes(op_, allocated_)) {
+        lacks_defaults_ == current_->lacks_defaults() &&
+        WithEmptyBytes(op_, allocated_).IsSameAs(allocated_)) {
       outcome_.stored = current_;
       TraceEnd(op_, object);
       return std::optional<PendingWrite>();

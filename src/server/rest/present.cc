@@ -147,9 +147,7 @@ void KeepMessage(Call& call, const engine::Outcome& outcome) {
       call.accepted.type == MediaType::kProtobuf && call.accepted.form == Form::kObject;
   if (!wanted || !stored.encoding().empty() || !call.info.subresource.empty()) return;
   if (resource.definition != nullptr || resource.kind != resource.storage_kind) return;
-  // What is too large for the store has been stored without its managedFields.
-  constexpr std::size_t kSurelyWhole = api::kMaxRequestBytes / 2;
-  if (engine::ShowsOtherwise(resource) || stored.bytes().size() > kSurelyWhole) return;
+  if (engine::ShowsOtherwise(resource)) return;
   const json::Value object =
       json::SetPath(call.arena, outcome.object, {"metadata", "resourceVersion"},
                     json::String(call.arena, std::to_string(stored.revision())));
