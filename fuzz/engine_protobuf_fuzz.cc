@@ -22,7 +22,7 @@ namespace json = portcullis::json;
 using api::schema::Kind;
 
 // What is read by the schema has "0" for a quantity without a text behind a pointer, as Go does
-// (protobuf.h); decoding is given a null and leaves the field out. Unions hold no quantities.
+// (engine/codec/protobuf.h); decoding is given a null and leaves the field out. Unions hold no quantities.
 json::Value WithoutZeroPointers(json::Arena& arena, const api::schema::Schema& schema,
                                 json::Value value) {
   if (schema.kind == Kind::kStruct && value.is_object()) {

@@ -386,7 +386,7 @@ TEST_F(Executions, WriteAnewWhatWasStoredWithoutDefaults) {
   EXPECT_EQ(patched("persistentvolumeclaims"), first);
 }
 
-// What a merge patch has looked into is told of a refusal.
+// A refusal quotes the members that a merge patch has looked into.
 TEST_F(Executions, PatchesOfManyMembersTakeMemoryByTheirSize) {
   const auto revision = [](std::string_view value) {
     std::string data;

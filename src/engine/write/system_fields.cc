@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
+#include "engine/write/steps.h"
 #include "json/value_set.h"
 #include "registry/strategy_table.h"
 #include "store/store.h"
