@@ -52,7 +52,7 @@ MessageBuilder::MessageBuilder(json::Arena& arena, BuildMemory& memory, Shape sh
   }
   for (const json::Member& member : before.members()) {
     members_.push_back(member);
-    if (form_ != nullptr) fields_.push_back(form_->FindField(member.name(), member.hash));
+    if (form_ != nullptr) known_.push_back({form_->FindField(member.name(), member.hash)});
   }
 }
 
@@ -93,7 +93,7 @@ void MessageBuilder::Set(const FieldLine& line, const api::schema::Field* field,
   member.hash = line.hash;
   member.value = value;
   members_.push_back(member);
-  if (form_ != nullptr) fields_.push_back(field);
+  if (form_ != nullptr) known_.push_back({field});
 }
 
 void MessageBuilder::AddElements(const FieldLine& line, const api::schema::Field* field,
@@ -148,9 +148,9 @@ json::Value MessageBuilder::InGoForm() {
   const std::vector<Field>& fields = form_->fields;
   std::vector<std::uint16_t>& places = memory_.places;
   places.assign(fields.size(), 0);
-  for (std::size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i] == nullptr) continue;
-    places[static_cast<std::size_t>(fields_[i] - fields.data())] =
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (known_[i].field == nullptr) continue;
+    places[static_cast<std::size_t>(known_[i].field - fields.data())] =
         static_cast<std::uint16_t>(i + 1);
   }
   memory_.members.clear();

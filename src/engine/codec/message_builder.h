@@ -79,6 +79,9 @@ class MessageBuilder {
     std::map<std::string_view, std::unique_ptr<MessageBuilder>> children;
     std::map<std::string_view, IntOrString> ints_or_strings;
   };
+  struct Known {
+    const api::schema::Field* field;  // null if the form has none of the name
+  };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t Find(const FieldLine& line) const { return next_is_new_ ? kNone : PositionOf(line); }
   std::size_t PositionOf(const FieldLine& line) const;
@@ -94,7 +97,7 @@ class MessageBuilder {
   const Shape shape_;
   bool next_is_new_ = false;
   base::InlineVector<json::Member, 8> members_;
-  base::InlineVector<const api::schema::Field*, 8> fields_;  // of the members; empty without a form
+  base::InlineVector<Known, 8> known_;  // of the members; empty without a form
   base::InlineVector<Part, 2> first_parts_;
   std::unique_ptr<Again> again_;
 };
