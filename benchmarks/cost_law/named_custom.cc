@@ -2,6 +2,8 @@
 
 // Custom resources: what a structural schema says of lists, maps and texts is checked in code that
 // no built-in kind runs.
+#include <algorithm>
+
 #include "base/strings.h"
 #include "named.h"
 
@@ -17,6 +19,12 @@ struct Field {
   std::string (*value)(std::size_t n);    // of spec.<name up to the first space>
   std::string (*changed)(std::size_t n);  // another value of the same size; null: creates only
 };
+
+// A list that is one value, as deep as it is long: where two of them differ is found at the end.
+std::string Nested(std::size_t n, std::string_view last) {
+  const std::size_t depth = std::min<std::size_t>(n, 4000);  // JSON may have 10,000 levels
+  return StrCat("{\"a\":", Repeat(depth, "["), List(n, "1"), ",", last, Repeat(depth, "]"), "}");
+}
 
 const Field kFields[] = {
     {"set", [](std::size_t n) { return List(n, R"("s#")"); },
@@ -51,6 +59,8 @@ const Field kFields[] = {
        return out + "}";
      },
      nullptr},
+    {"free and nested", [](std::size_t n) { return Nested(n, "1"); },
+     [](std::size_t n) { return Nested(n, "2"); }},
     {"pattern", [](std::size_t n) { return StrCat("\"", Repeat(n, "a"), "b\""); }, nullptr},
     {"patterns", [](std::size_t n) { return List(n, R"("a-#")"); },
      [](std::size_t n) { return List(n, R"("b-#")"); }},

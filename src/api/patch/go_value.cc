@@ -98,9 +98,9 @@ std::string_view GoTypeName(json::Value value) {
 }
 
 bool IsEqualInGo(const json::Value& a, const json::Value& b) {
-  if (a.IsSameAs(b) || a == b) return true;
-  if (a.is_number() && b.is_number() && a.is_int() != b.is_int()) {
-    return a.AsDouble() == b.AsDouble();
+  if (a.IsSameAs(b)) return true;  // equal scalars are
+  if (a.is_number() && b.is_number()) {
+    return a.is_int() != b.is_int() && a.AsDouble() == b.AsDouble();
   }
   if (a.type() != b.type() || a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.elements().size(); ++i) {
