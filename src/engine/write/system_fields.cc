@@ -241,7 +241,9 @@ json::Value KeepTimes(Operation& op, json::Value object, json::Value live) {
     if (!same) return object;
   }
   const json::Value kept = json::SetPath(op.arena, object, {"metadata", "managedFields"}, before);
-  return kept == live || WithEmptyBytes(op, kept) == live ? kept : object;
+  if (kept == live) return kept;
+  const json::Value filled = WithEmptyBytes(op, kept);
+  return !filled.IsSameAs(kept) && filled == live ? kept : object;
 }
 
 json::Value RestoreManagedFields(Operation& op, json::Value object, json::Value before) {
