@@ -91,7 +91,7 @@ inline std::optional<json::Value> WrittenWhenUnset(json::Arena& arena, const Fie
   return nil ? json::Value() : ZeroOf(arena, *field.schema);
 }
 
-// Puts the entries of a map in the order in which Go writes them: messages quote it. False if they were.
+// Sorts the entries of a map by their keys, as Go writes it and messages quote it. False if they are sorted already.
 bool SortEntries(std::span<json::Member> entries);
 
 inline json::Member WrittenMember(const Field& field, json::Value value) {
