@@ -74,6 +74,9 @@ class Documents {
   Reply ServeOpenApiV2(Call& call);
   Reply ServeOpenApiV3(Call& call);
   base::Result<std::string> OpenApiV2With(Call& call) const;
+  // The document of the call's path in JSON, which `json` makes, or what `encode` makes of it.
+  base::Result<std::shared_ptr<const Document>> InForm(Call& call, bool is_json, const Maker& json,
+                                                       std::string (*encode)(json::Value));
   // health_checks.cc
   Reply ServeHealth(Call& call);
   base::Status StoreHealth(std::string_view kind) const;  // "readyz", "livez", "healthz"

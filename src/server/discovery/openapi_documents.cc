@@ -144,6 +144,16 @@ base::Result<std::string> Documents::OpenApiV2With(Call& call) const {
   return parts.empty() ? std::move(own) : MergedOpenApiV2(own, parts);
 }
 
+base::Result<std::shared_ptr<const Documents::Document>> Documents::InForm(
+    Call& call, bool is_json, const Maker& json, std::string (*encode)(json::Value)) {
+  const std::string& path = call.info.path;
+  if (is_json) return Made(call, path, json);
+  return Made(call, path + "#protobuf", [&]() -> base::Result<std::string> {
+    json::Arena arena;
+    return encode(TRY(json::Parse(arena, *TRY(Cached(call, path, json)))));
+  });
+}
+
 Reply Documents::ServeOpenApiV2(Call& call) {
   Reply reply{.status = 406, .content_type = {}};
   reply.headers = {{"Vary", "Accept"}, {"Vary", "Accept-Encoding"}};
@@ -152,13 +162,7 @@ Reply Documents::ServeOpenApiV2(Call& call) {
   if (type.empty()) return reply;
   const auto json = [&] { return OpenApiV2With(call); };
   // kubectl before 1.24 checks files against the document in protobuf alone.
-  const auto protobuf = [&]() -> base::Result<std::string> {
-    json::Arena arena;
-    return EncodeOpenApiV2(TRY(json::Parse(arena, *TRY(Cached(call, path, json)))));
-  };
-  const bool is_json = type == kJsonType;
-  const auto make = [&] { return is_json ? json() : protobuf(); };
-  const auto document = Made(call, is_json ? path : path + "#protobuf", make);
+  const auto document = InForm(call, type == kJsonType, json, EncodeOpenApiV2);
   if (!document.ok()) return ErrorReply(call, document.status());
   // One for both forms: Vary tells them apart.
   const auto tag = Cached(call, path + "#tag", [&]() -> base::Result<std::string> {
@@ -214,12 +218,7 @@ Reply Documents::ServeOpenApiV3(Call& call) {
     reply.headers.Set("Expires", YearAfter(env_.clock->Now()));
   }
   const auto json = [&] { return api::catalog::OpenApiV3(*call.catalog, name, SchemaOf(call)); };
-  const auto make = [&]() -> base::Result<std::string> {
-    if (type == kJsonType) return json();
-    json::Arena arena;
-    return EncodeOpenApiV3(TRY(json::Parse(arena, *TRY(Cached(call, path, json)))));
-  };
-  const auto document = Made(call, type == kJsonType ? path : path + "#protobuf", make);
+  const auto document = InForm(call, type == kJsonType, json, EncodeOpenApiV3);
   if (!document.ok()) return ErrorReply(call, document.status());
   const std::shared_ptr<const std::string> text(*document, &(*document)->text);
   return ServeContent(call.request(), {text, std::string(type), tag, (*document)->made},
