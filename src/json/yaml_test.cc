@@ -117,6 +117,18 @@ TEST(Yaml, Errors) {
   EXPECT_EQ(ToJson(std::string(20000, '[')), "yaml: exceeded max depth of 10000");
 }
 
+TEST(Yaml, DeepBracketsWithMuchInThemAreRefused) {
+  const auto nested = [](std::size_t depth, std::size_t items) {
+    std::string text(depth, '[');
+    for (std::size_t i = 0; i < items; ++i) text += "a,";
+    return text + std::string(depth, ']');
+  };
+  Arena arena;
+  EXPECT_TRUE(ParseYaml(arena, nested(9000, 0)).ok());
+  EXPECT_TRUE(ParseYaml(arena, nested(90, 200'000)).ok());
+  EXPECT_EQ(ToJson(nested(9000, 10'000)), "yaml: exceeded max depth of 10000");
+}
+
 TEST(Yaml, DeepDocuments) {
   std::string text;
   for (int i = 0; i < 9999; ++i) text += "- ";
