@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/stack_size.h"
 #include "cli/command.h"
 #include "net/tls_memory.h"
 
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
   // perhaps of another glibc, for what else /etc/nsswitch.conf names.
   __nss_configure_lookup("hosts", "files dns");
 #endif
+  portcullis::base::RaiseStackSize();
   portcullis::net::KeepTlsBuffers();
   return portcullis::cli::RunProgram(argc, argv);
 }
