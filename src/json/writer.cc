@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/gotext.h"
+#include "json/indentation.h"
 #include "json/scan.h"
 #include "json/sorted.h"
 
@@ -307,7 +308,8 @@ class Writer {
   void NewLine(int level) {
     if (options_.indent == 0) return;
     sink_.Put('\n');
-    for (int i = 0; i < level * options_.indent; ++i) sink_.Put(' ');
+    const int spaces = std::min(level, kMaxIndentedLevels) * options_.indent;
+    for (int i = 0; i < spaces; ++i) sink_.Put(' ');
   }
 
   Sink& sink_;

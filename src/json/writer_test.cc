@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "json/indentation.h"
 #include "json/reader.h"
 
 namespace portcullis::json {
@@ -95,6 +96,18 @@ TEST(Writer, Options) {
     {}
   ]
 })");
+}
+
+TEST(Writer, DeepValuesStandNoFurtherInThanTheLimit) {
+  std::string text = "1";
+  for (int i = 0; i < 9000; ++i) text = "[" + text + "]";
+  Arena arena;
+  const Value value = *Parse(arena, text);
+  WriteOptions options;
+  options.indent = 2;
+  const std::string written = ToString(value, options);
+  EXPECT_LT(written.size(), std::size_t{2} * 9001 * (2 * kMaxIndentedLevels + 2));
+  EXPECT_EQ(*Parse(arena, written), value);
 }
 
 TEST(Writer, SplicingChangesNothing) {

@@ -8,6 +8,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/go_float.h"
+#include "json/indentation.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 #include "json/yaml_scalar.h"
@@ -254,6 +255,9 @@ class Emitter {
  private:
   void Node(const Value& value, bool in_mapping) {
     in_mapping_ = in_mapping;
+    if (indent_ >= kMaxIndentedLevels * dialect_.step && !value.empty()) {
+      return Indicator(ToString(value), true, false);
+    }
     switch (value.type()) {
       case Type::kNull:
         return Scalar("null", Style::kPlain, false);

@@ -22,6 +22,7 @@ import tempfile
 import time
 
 from process import CONFIGMAPS, Server
+from story import until
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -99,8 +100,9 @@ def is_status(answer, code):
 
 
 class Hostile:
-    def __init__(self, server):
+    def __init__(self, server, sanitized):
         self.server = server
+        self.sanitized = sanitized
         self.told = 0
 
     def tls(self, protocols=None):
@@ -164,6 +166,56 @@ class Hostile:
         if code not in codes or not is_status(text, code):
             fail(story, f"{code} instead of {sorted(codes)}: {text[:300]}")
         self.lives(story)
+
+    def exists(self, path):
+        connection = self.server.connect()
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+
+    def deep(self):
+        """Documents of nearly as many levels as a reader takes: what walks them has the stack for it."""
+        levels = 1500 if self.sanitized else 9900
+        objects = "/apis/example.com/v1/namespaces/default/deeps"
+        free = '{"type":"object","x-kubernetes-preserve-unknown-fields":true}'
+        schema = '{"type":"object","properties":{"spec":%s}}'
+
+        def nested(name, inmost, depth=levels):
+            return f'{{"{name}":' * depth + inmost + "}" * depth
+
+        def definition(plural, spec):
+            return json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                               "metadata": {"name": plural + ".example.com"},
+                               "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": plural.title()},
+                                        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": "@"}}]}}
+                              ).replace('"@"', schema % spec)
+
+        def custom(leaf):
+            return f'{{"apiVersion":"example.com/v1","kind":"Deeps","metadata":{{"name":"a"}},"spec":{nested("a", leaf)}}}'
+
+        def told(story, method, path, body, code, kind=JSON, accept=JSON):
+            connection = self.server.connect()
+            connection.timeout = 120
+            connection.request(method, path, body, {"Content-Type": kind, "Accept": accept})
+            answer = connection.getresponse()
+            text = answer.read()
+            connection.close()
+            if answer.status != code:
+                fail(story, f"{answer.status} instead of {code}: {text[:300]}")
+            if len(text) > 32 << 20:
+                fail(story, f"an answer of {len(text)} bytes")
+            self.lives(story)
+
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        told("a definition", "POST", definitions, definition("deeps", free), 201)
+        until("the definition's objects", lambda: self.exists(objects))
+        told("a deep object", "POST", objects, custom("1"), 201)
+        told("a deep merge patch", "PATCH", objects + "/a", custom("2"), 200, "application/merge-patch+json")
+        told("a deep test", "PATCH", objects + "/a", '[{"op":"test","path":"/spec","value":%s}]' % nested("a", "2"), 200,
+             "application/json-patch+json")
+        told("a deep object in YAML", "GET", objects + "/a", None, 200, JSON, YAML)
+        told("deep objects with spaces", "GET", objects + "?pretty=true", None, 200)
+        not_object = '{"type":"object","not":%s}' % nested("not", '{"pattern":"a"}', 1500)
+        told("a deep schema", "POST", definitions + "?dryRun=All", definition("nots", not_object), 201)
 
     def chunks_without_end(self):
         head = f"POST {CONFIGMAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: {JSON}\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -275,9 +327,9 @@ def main():
     program = str(given.build / "portcullis")
     with tempfile.TemporaryDirectory() as folder:
         server = Server(program, folder)
-        hostile = Hostile(server)
+        hostile = Hostile(server, given.sanitized)
         try:
-            for story in (hostile.bodies, hostile.chunks_without_end, hostile.broken_http, hostile.broken_http2,
+            for story in (hostile.bodies, hostile.deep, hostile.chunks_without_end, hostile.broken_http, hostile.broken_http2,
                           hostile.no_tls, hostile.vanishing, hostile.slow):
                 story()
             status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
