@@ -25,7 +25,9 @@
 namespace portcullis::engine {
 namespace {
 
-constexpr int kMaxDepth = 100;
+// Of messages in messages. Go has no limit; a message may be two levels of JSON (an entry of a map), of
+// which there may be 10,000.
+constexpr int kMaxDepth = 2500;
 
 using api::schema::Field;
 using api::schema::Kind;

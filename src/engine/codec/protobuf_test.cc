@@ -400,6 +400,28 @@ TEST(Protobuf, PartsOfPartsCostNoMoreThanTheirSize) {
   EXPECT_LT(arena.bytes_used(), std::size_t{1} << 16);
 }
 
+// Go's decoders have no limit; a client writes back what it has read.
+TEST(Protobuf, MessagesMayBeThousandsOfLevelsDeep) {
+  const auto field = [](std::string_view tag, const std::string& bytes) {
+    std::string out(tag);
+    std::size_t size = bytes.size();
+    for (; size > 127; size >>= 7) out += static_cast<char>((size & 127) | 128);
+    return out + static_cast<char>(size) + bytes;
+  };
+  const auto read = [&](json::Arena& arena, int levels) {
+    std::string schema;
+    for (int level = 0; level < levels; ++level) schema = field("\xe2\x01", schema);  // `not`
+    const std::string version = field("\x22", field("\x0a", schema));
+    const api::GroupVersionKind kind{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"};
+    return ReadProtobufObject(arena, kind, field("\x12", field("\x3a", version)), nullptr);
+  };
+  json::Arena arena;
+  const auto object = read(arena, 2000);
+  ASSERT_TRUE(object.ok()) << object.status().message();
+  EXPECT_EQ((*object)["spec"]["versions"][0U]["schema"]["openAPIV3Schema"].depth(), 2001U);
+  EXPECT_FALSE(read(arena, 3000).ok());
+}
+
 TEST(Protobuf, PartsOfTheTypeAreMerged) {
   const std::string body =
       std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1")) + Bytes(1, Bytes(2, "ConfigMap"));
