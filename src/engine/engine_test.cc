@@ -432,7 +432,6 @@ TEST_F(Executions, WriteAnewWhatHasNullsForBytesAndKeepItsTimes) {
   EXPECT_EQ(managers(again), managers(first)) << "the times of managers stay";
 }
 
-// What does not fit its type is quoted with the members that the patch looked into in order.
 // kube-apiserver asks for the version of an empty object there.
 TEST_F(Executions, DeleteNothingByVersionWhoseLastFinalizerGoes) {
   Make("configmaps",

@@ -8,7 +8,6 @@
 
 #include "api/conversion/conversion_functions.h"
 #include "api/schema/order.h"
-#include "api/stored_size.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/codec/hidden_fields.h"
