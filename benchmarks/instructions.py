@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many instructions a create takes, from the socket to the answer.
 
-    benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd] [--webhooks 0,1,10]
+    benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd] [--webhooks 0,1,10] [--mutating] [--policies 0,1]
 
 Runs `portcullis serve` under callgrind (Debian's valgrind), sends it creates over one connection, and counts what all its
 threads do meanwhile. What else the machine does changes nothing: a count says in a minute what a duel of portcullis-load
@@ -10,7 +10,8 @@ says only on a quiet machine. What it leaves out is the kernel. What the server 
 every 20 ms is counted too often, as a create takes that long here: 7,000 to 21,000 instructions are its look at its memory.
 
 The store is memory, or an etcd of its own with --etcd. With --webhooks, so many validating webhooks match each create; they
-are served by this process and allow everything. With --baseline, another program of this repository is counted as well and
+are served by this process and allow everything; with --mutating they mutate, each adds a label. With --policies, so many
+ValidatingAdmissionPolicies match. With --baseline, another program of this repository is counted as well and
 the ratio to it is printed. --passes prints how many of them each pass over the object takes, --keep FOLDER keeps the profiles,
 for callgrind_annotate.
 """
@@ -71,8 +72,16 @@ PASSES = {
 }
 
 
+def registration(kind, name):
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}
+
+
+def rules_of(resource):
+    return [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [resource]}]
+
+
 class AllowAll(http.server.BaseHTTPRequestHandler):
-    """Allows what is reviewed. An answer leaves in one piece, as those of Go do."""
+    """Allows what is reviewed, /patch/N adds a label. An answer leaves in one piece, as those of Go do."""
 
     protocol_version = "HTTP/1.1"
 
@@ -86,8 +95,12 @@ class AllowAll(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         review = self.rfile.read(int(self.headers["Content-Length"]))
         uid = re.search(rb'"uid":"([^"]*)"', review)[1].decode()
-        body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
-                           "response": {"uid": uid, "allowed": True}}, separators=(",", ":"))
+        response = {"uid": uid, "allowed": True}
+        if (path := self.path.split("?")[0]).startswith("/patch/"):
+            patch = [{"op": "add", "path": f"/metadata/labels/{path[len('/patch/'):]}", "value": "x"}]
+            response |= {"patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
+        body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response},
+                          separators=(",", ":"))
         self.wfile.write((f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: {self.date_time_string()}\r\n"
                           f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
 
@@ -108,14 +121,12 @@ class Webhooks(http.server.ThreadingHTTPServer):
         self.ca_bundle = base64.b64encode(certificate.read_bytes()).decode()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
-    def configuration(self, count, resource):
-        rules = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [resource]}]
-        return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-                "metadata": {"name": "instructions"},
-                "webhooks": [{"name": f"w{i}.instructions.test", "rules": rules, "sideEffects": "None", "timeoutSeconds": 30,
-                              "admissionReviewVersions": ["v1"],
-                              "clientConfig": {"url": f"https://127.0.0.1:{self.server_port}/w{i}", "caBundle": self.ca_bundle}}
-                             for i in range(count)]}
+    def configuration(self, count, resource, mutating):
+        path = f"https://127.0.0.1:{self.server_port}/{'patch/' if mutating else ''}w"
+        return registration(("Mutating" if mutating else "Validating") + "WebhookConfiguration", "instructions") | {
+            "webhooks": [{"name": f"w{i}.instructions.test", "rules": rules_of(resource), "sideEffects": "None", "timeoutSeconds": 30,
+                          "admissionReviewVersions": ["v1"], "clientConfig": {"url": f"{path}{i}", "caBundle": self.ca_bundle}}
+                         for i in range(count)]}
 
 
 class Server:
@@ -151,6 +162,17 @@ class Server:
             self.post(f"/api/v1/namespaces/default/{resource}",
                       KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}})
 
+    def register(self, registered):
+        self.post(f"/apis/admissionregistration.k8s.io/v1/{re.sub('y$', 'ie', registered['kind'].lower())}s", registered)
+
+    def enforce(self, policies, resource):
+        for name in (f"policy-{i}" for i in range(policies)):
+            self.register(registration("ValidatingAdmissionPolicy", name) | {"spec": {
+                "matchConstraints": {"resourceRules": rules_of(resource)},
+                "validations": [{"expression": f"object.metadata.name != '{name}'"}]}})
+            self.register(registration("ValidatingAdmissionPolicyBinding", name) | {"spec": {
+                "policyName": name, "validationActions": ["Deny"]}})
+
     def counting(self, on):
         subprocess.run(["callgrind_control", "-i", "on" if on else "off", str(self.process.pid)], check=True, capture_output=True)
 
@@ -180,11 +202,14 @@ class Server:
 class Measurement:
     """What is counted of each program."""
 
-    def __init__(self, args, folder, resource, webhooks):
+    def __init__(self, args, folder, resource, webhooks, policies):
         self.with_etcd, self.creates, self.resource, self.webhooks = args.etcd, args.creates, resource, webhooks
+        self.mutating, self.policies = args.mutating, policies
         self.passes = {} if args.passes else None
-        self.folder = folder / (f"{resource}-{webhooks}-webhooks" if webhooks else resource)
-        self.name = f"a create of {resource}" + (f", {webhooks} webhook{'s' * (webhooks > 1)}" if webhooks else "")
+        matching = [f"{webhooks} {'mutating ' * args.mutating}webhook{'s' * (webhooks > 1)}"] if webhooks else []
+        matching += [f"{policies} polic{'ies' if policies > 1 else 'y'}"] if policies else []
+        self.name = ", ".join([f"a create of {resource}", *matching])
+        self.folder = folder / "-".join([resource, *matching]).replace(" ", "-")
 
     def of(self, program, suffix=""):
         folder = self.folder.with_name(self.folder.name + suffix)
@@ -196,8 +221,8 @@ class Measurement:
     def count(self, server):
         try:
             if self.webhooks:
-                server.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-                            Webhooks(server.folder).configuration(self.webhooks, self.resource))
+                server.register(Webhooks(server.folder).configuration(self.webhooks, self.resource, self.mutating))
+            server.enforce(self.policies, self.resource)
             server.create(self.resource, (f"warm-up-{i}" for i in range(WARM_UP)))
             server.counting(True)
             server.create(self.resource, (f"counted-{i}" for i in range(self.creates)))
@@ -217,6 +242,8 @@ def main():
     parser.add_argument("--creates", type=int, default=400, help="of each kind; default: %(default)s")
     parser.add_argument("--etcd", action="store_true", help="store in etcd instead of memory")
     parser.add_argument("--webhooks", default="0", help="how many match each create, several numbers in turn; default: %(default)s")
+    parser.add_argument("--mutating", action="store_true", help="the webhooks mutate")
+    parser.add_argument("--policies", default="0", help="likewise; default: %(default)s")
     parser.add_argument("--passes", action="store_true", help="where they go")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the profiles")
     args = parser.parse_args()
@@ -226,8 +253,9 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for resource, webhooks in itertools.product(args.kinds.split(","), map(int, args.webhooks.split(","))):
-            measurement = Measurement(args, folder, resource, webhooks)
+        counts = (map(int, text.split(",")) for text in (args.webhooks, args.policies))
+        for resource, webhooks, policies in itertools.product(args.kinds.split(","), *counts):
+            measurement = Measurement(args, folder, resource, webhooks, policies)
             ours = measurement.of(args.build / "portcullis")
             passes = measurement.passes or {}
             line = f"{measurement.name}: {ours:,.0f} instructions"
