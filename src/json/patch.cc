@@ -17,26 +17,18 @@ namespace portcullis::json {
 namespace {
 
 using base::StrCat;
+using internal::LastMembers;
 using internal::Place;
 using internal::Slot;
 
 base::Status Failure(std::string message) { return {base::Reason::kInvalid, std::move(message)}; }
-
-// The object with the last of the members of each name, whose values stay as they are.
-Value LastMembers(Arena& arena, Value object) {
-  std::vector<Member> members(object.members().begin(), object.members().end());
-  const std::vector<std::uint32_t> first_of = internal::FirstOfEachName(members);
-  if (first_of.empty()) return object;
-  members.resize(internal::KeepLast(members, first_of));
-  return MakeObject(arena, members);
-}
 
 // One patch being applied to one document. Each operation is a method; its texts are the library's,
 // with all their irregularities.
 class Application {
  public:
   Application(Arena& arena, Value document, const PatchOptions& options)
-      : arena_(arena), options_(options), copy_(arena, document) {}
+      : arena_(arena), options_(options), copy_(arena, document, options.repeats_keys) {}
 
   base::Status Apply(Value operation) {
     const std::string_view kind = operation["op"].AsString("unknown");
@@ -89,8 +81,9 @@ class Application {
       return Failure(StrCat("add operation does not apply: doc is missing path: \"", *path,
                             "\": missing value"));
     }
-    return Insert(place, {operation["value"], nullptr})
-        .Annotate(StrCat("error in add for path: '", *path, "'"));
+    base::Status added = Insert(place, {operation["value"], nullptr});
+    if (added.ok()) return added;
+    return added.Annotate(StrCat("error in add for path: '", *path, "'"));
   }
 
   base::Status Remove(Value operation) {

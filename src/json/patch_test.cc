@@ -74,6 +74,25 @@ TEST(Patch, KeepsLiteralsOfNumbers) {
   EXPECT_EQ(result["n"].NumberLiteral(), "30.0");
 }
 
+TEST(Patch, PutsWhatWasRemovedBehindTheRest) {
+  Arena arena;
+  const auto patched = [&](std::string_view document, std::string_view patch) {
+    const auto result = ApplyPatch(arena, MustParse(arena, document), MustParse(arena, patch));
+    return result.ok() ? ToString(*result) : std::string(result.status().message());
+  };
+  EXPECT_EQ(patched(R"({"a":1,"b":2})", R"([{"op":"remove","path":"/a"},)"
+                                        R"({"op":"add","path":"/a","value":3},)"
+                                        R"({"op":"add","path":"/a","value":4},)"
+                                        R"({"op":"replace","path":"/b","value":5}])"),
+            R"({"b":5,"a":4})");
+  EXPECT_EQ(patched(R"({"a":1,"b":2})", R"([{"op":"add","path":"/c","value":3},)"
+                                        R"({"op":"remove","path":"/a"},)"
+                                        R"({"op":"remove","path":"/c"},)"
+                                        R"({"op":"test","path":"","value":{"b":2}},)"
+                                        R"({"op":"remove","path":"/a"}])"),
+            "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value");
+}
+
 TEST(Patch, LimitsWhatCopiesAdd) {
   Arena arena;
   std::string text = "[";

@@ -9,6 +9,7 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/strconv.h"
+#include "json/duplicates.h"
 #include "json/pointer.h"
 
 namespace portcullis::json::internal {
@@ -40,7 +41,32 @@ base::Result<std::size_t> Position(std::int64_t index, std::size_t size) {
 
 }  // namespace
 
-WorkingCopy::WorkingCopy(Arena& arena, Value root) : arena_(arena) { root_.value = root; }
+OpenMember* OpenContainer::Find(std::string_view name) {
+  if (!added.empty()) {
+    const auto found = added.find(name);
+    if (found != added.end()) return &members[found->second];
+  }
+  const Value* const found = base.Find(name);
+  if (found == nullptr) return nullptr;
+  // Most objects are opened for the sake of one member: no table of all is made.
+  const auto offset = reinterpret_cast<const char*>(found) -
+                      reinterpret_cast<const char*>(&base.members().front().value);
+  OpenMember& member = members[static_cast<std::size_t>(offset) / sizeof(Member)];
+  return member.removed ? nullptr : &member;
+}
+
+Value LastMembers(Arena& arena, Value object) {
+  std::vector<Member> members(object.members().begin(), object.members().end());
+  const std::vector<std::uint32_t> first_of = FirstOfEachName(members);
+  if (first_of.empty()) return object;
+  members.resize(KeepLast(members, first_of));
+  return MakeObject(arena, members);
+}
+
+WorkingCopy::WorkingCopy(Arena& arena, Value root, bool repeats_keys)
+    : arena_(arena), repeats_keys_(repeats_keys) {
+  root_.value = root;
+}
 
 void WorkingCopy::Replace(Value root) {
   root_.value = root;
@@ -49,19 +75,16 @@ void WorkingCopy::Replace(Value root) {
 
 OpenContainer* WorkingCopy::Open(Slot& slot) {
   if (slot.open != nullptr) return slot.open.get();
-  const Value value = slot.value;
+  const Value value = repeats_keys_ ? LastMembers(arena_, slot.value) : slot.value;
   if (!value.is_object() && !value.is_array()) return nullptr;
   auto open = std::make_unique<OpenContainer>();
   open->is_object = value.is_object();
   for (const Value& element : value.elements()) open->elements.PushBack({element, nullptr});
-  open->members.reserve(value.members().size());
+  open->base = value;
+  open->left = value.members().size();
+  open->members.reserve(open->left + 1);
   for (const Member& member : value.members()) {
-    const auto [found, is_new] = open->positions.emplace(member.name(), open->members.size());
-    if (is_new) {
-      open->members.push_back({member.name(), {member.value, nullptr}, false});
-    } else {  // a value of a patch that repeats keys (PatchOptions::repeats_keys)
-      open->members[found->second].slot.value = member.value;
-    }
+    open->members.push_back({member, {member.value, nullptr}, false});
   }
   slot.open = std::move(open);
   return slot.open.get();
@@ -95,9 +118,8 @@ Place WorkingCopy::Find(std::string_view path) {
 base::Result<Slot*> WorkingCopy::Get(const Place& place) {
   OpenContainer& container = *place.container;
   if (container.is_object) {
-    const auto found = container.positions.find(place.key);
-    if (found == container.positions.end()) return static_cast<Slot*>(nullptr);
-    return &container.members[found->second].slot;
+    OpenMember* const found = container.Find(place.key);
+    return found == nullptr ? nullptr : &found->slot;
   }
   const std::int64_t index = TRY(ParseIndex(place.key));
   return &container.elements[TRY(Position(index, container.elements.size()))];
@@ -106,13 +128,13 @@ base::Result<Slot*> WorkingCopy::Get(const Place& place) {
 base::Status WorkingCopy::Add(const Place& place, Slot slot) {
   OpenContainer& container = *place.container;
   if (container.is_object) {
-    const auto [found, is_new] =
-        container.positions.try_emplace(place.key, container.members.size());
-    if (is_new) {
-      container.members.push_back({place.key, std::move(slot), false});
-    } else {
-      container.members[found->second].slot = std::move(slot);
+    if (OpenMember* const found = container.Find(place.key)) {
+      found->slot = std::move(slot);
+      return base::OkStatus();
     }
+    container.added.emplace(place.key, container.members.size());
+    container.members.push_back({{place.key, {}}, std::move(slot), false});
+    ++container.left;
     return base::OkStatus();
   }
   if (place.key == "-") {
@@ -132,11 +154,12 @@ base::Status WorkingCopy::Add(const Place& place, Slot slot) {
 base::Status WorkingCopy::Remove(const Place& place) {
   OpenContainer& container = *place.container;
   if (container.is_object) {
-    const auto found = container.positions.find(place.key);
-    if (found == container.positions.end()) return MissingKey(place.key);
-    container.members[found->second].removed = true;
-    container.members[found->second].slot = {};
-    container.positions.erase(found);
+    OpenMember* const found = container.Find(place.key);
+    if (found == nullptr) return MissingKey(place.key);
+    found->removed = true;
+    found->slot = {};
+    container.added.erase(place.key);
+    --container.left;
     return base::OkStatus();
   }
   const std::int64_t index = TRY(ParseIndex(place.key));
@@ -153,9 +176,11 @@ Value WorkingCopy::Freeze(const Slot& slot) const {
 
 Value WorkingCopy::FreezeObject(const OpenContainer& open) const {
   std::vector<Member> members;
-  members.reserve(open.positions.size());
+  members.reserve(open.left);
   for (const OpenMember& member : open.members) {
-    if (!member.removed) members.emplace_back(member.name, Freeze(member.slot));
+    if (member.removed) continue;
+    members.push_back(member.member);
+    members.back().value = Freeze(member.slot);
   }
   return MakeObject(arena_, members);
 }
@@ -186,11 +211,10 @@ bool WorkingCopy::Equal(const Slot& slot, const Value& value) {
   const OpenContainer& open = *slot.open;
   if (open.is_object != value.is_object()) return false;
   if (open.is_object) {
-    if (open.positions.size() != value.size()) return false;
+    if (open.left != value.size()) return false;
     for (const Member& member : value.members()) {
-      const auto found = open.positions.find(member.name());
-      if (found == open.positions.end()) return false;
-      if (!Equal(open.members[found->second].slot, member.value)) return false;
+      const OpenMember* const found = open.Find(member.name());
+      if (found == nullptr || !Equal(found->slot, member.value)) return false;
     }
     return true;
   }

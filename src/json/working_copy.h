@@ -20,7 +20,7 @@
 namespace portcullis::json::internal {
 
 struct OpenMember {
-  std::string_view name;
+  Member member;  // its value is meaningless
   Slot slot;
   bool removed = false;
 };
@@ -28,9 +28,20 @@ struct OpenMember {
 struct OpenContainer {
   bool is_object = false;
   SlotList elements;
+  Value base;  // the object that was opened: its members are the first of these, in its order
   std::vector<OpenMember> members;
-  std::map<std::string_view, std::size_t> positions;  // of the members that are not removed
+  std::size_t left = 0;                           // members that are not removed
+  std::map<std::string_view, std::size_t> added;  // positions of those of them behind the first
+
+  // The member, or null. REQUIRES: is_object.
+  OpenMember* Find(std::string_view name);
+  const OpenMember* Find(std::string_view name) const {
+    return const_cast<OpenContainer*>(this)->Find(name);
+  }
 };
+
+// The object with the last of the members of each name, whose values stay as they are.
+Value LastMembers(Arena& arena, Value object);
 
 // Where an operation acts: the last token of a path, in the container that all others lead to.
 struct Place {
@@ -41,7 +52,8 @@ struct Place {
 
 class WorkingCopy {
  public:
-  WorkingCopy(Arena& arena, Value root);
+  // `repeats_keys`: values that are put in may repeat keys (PatchOptions::repeats_keys).
+  WorkingCopy(Arena& arena, Value root, bool repeats_keys);
 
   Place Find(std::string_view path);
   // The slot at a place. Null for a missing member; a bad index is an error.
@@ -63,6 +75,7 @@ class WorkingCopy {
   OpenContainer* Open(Slot& slot);
 
   Arena& arena_;
+  const bool repeats_keys_;
   Slot root_;
 };
 
