@@ -2,6 +2,7 @@
 
 #include "admission/match/cel_conditions.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -33,18 +34,29 @@ class Program final : public ConditionProgram {
     kube_cel::Inputs inputs;
     inputs.Set(Input::kObject, cel::MakeFromJson(arena, input.object));
     inputs.Set(Input::kOldObject, cel::MakeFromJson(arena, input.old_object));
-    inputs.Set(Input::kRequest,
-               cel::MakeFromJson(arena, RequestAsJson(arena, request, request.resource(),
-                                                      input.kind, request.name())));
+    if (Mention(Input::kRequest)) {
+      inputs.Set(Input::kRequest,
+                 cel::MakeFromJson(arena, RequestAsJson(arena, request, request.resource(),
+                                                        input.kind, request.name())));
+    }
     // Webhooks have never been given the namespace.
     inputs.Set(Input::kNamespaceObject, cel::Value::Null());
-    inputs.Set(Input::kAuthorizer, kube_cel::MakeAuthorizer(arena, checker, request.user()));
-    inputs.Set(Input::kRequestResource,
-               kube_cel::MakeResourceCheck(arena, checker, RequestResourceQuestion(request)));
+    if (Mention(Input::kAuthorizer)) {
+      inputs.Set(Input::kAuthorizer, kube_cel::MakeAuthorizer(arena, checker, request.user()));
+    }
+    if (Mention(Input::kRequestResource)) {
+      inputs.Set(Input::kRequestResource,
+                 kube_cel::MakeResourceCheck(arena, checker, RequestResourceQuestion(request)));
+    }
     return Run(arena, inputs);
   }
 
  private:
+  bool Mention(Input input) const {
+    return std::any_of(expressions_.begin(), expressions_.end(),
+                       [input](const auto& expression) { return Mentions(*expression, input); });
+  }
+
   struct Result {
     bool is_true = false;
     std::string error;

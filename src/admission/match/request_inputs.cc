@@ -7,9 +7,9 @@ namespace {
 
 json::Value Triple(json::Arena& arena, const std::string& group, const std::string& version,
                    std::string_view last_name, const std::string& last) {
-  json::ObjectBuilder out(arena);
-  out.Set("group", group).Set("version", version).Set(last_name, last);
-  return out.Build();
+  return json::MakeObject(arena, {{"group", json::String(arena, group)},
+                                  {"version", json::String(arena, version)},
+                                  {last_name, json::String(arena, last)}});
 }
 
 json::Value KindAsJson(json::Arena& arena, const api::GroupVersionKind& kind) {
@@ -22,25 +22,30 @@ json::Value ResourceAsJson(json::Arena& arena, const api::GroupVersionResource& 
 
 }  // namespace
 
+bool Mentions(const kube_cel::Expression& expression, kube_cel::Input input) {
+  return expression.ok() &&
+         expression.program().Uses(expression.scope().indices[static_cast<std::size_t>(input)]);
+}
+
 json::Value RequestAsJson(json::Arena& arena, const Request& request,
                           const api::GroupVersionResource& resource,
                           const api::GroupVersionKind& kind, const std::string& name) {
   json::ObjectBuilder out(arena);
   const auto set = [&](std::string_view member, const std::string& text) {
-    if (!text.empty()) out.Set(member, text);
+    if (!text.empty()) out.Add(member, json::String(arena, text));
   };
-  out.Set("kind", KindAsJson(arena, kind));
-  out.Set("resource", ResourceAsJson(arena, resource));
+  out.Add("kind", KindAsJson(arena, kind));
+  out.Add("resource", ResourceAsJson(arena, resource));
   set("subResource", request.subresource());
-  out.Set("requestKind", KindAsJson(arena, request.kind()));
-  out.Set("requestResource", ResourceAsJson(arena, request.resource()));
+  out.Add("requestKind", KindAsJson(arena, request.kind()));
+  out.Add("requestResource", ResourceAsJson(arena, request.resource()));
   set("requestSubResource", request.subresource());
   set("name", name);
   set("namespace", request.namespace_name());
-  out.Set("operation", OperationText(request.operation()));
-  out.Set("userInfo", api::UserInfoToJson(arena, request.user()));
-  out.Set("dryRun", request.dry_run());
-  out.Set("options", request.options());
+  out.Add("operation", json::Value::StringView(OperationText(request.operation())));
+  out.Add("userInfo", api::UserInfoToJson(arena, request.user()));
+  out.Add("dryRun", json::Value::Bool(request.dry_run()));
+  out.Add("options", request.options());
   return out.Build();
 }
 

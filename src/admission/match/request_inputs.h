@@ -15,6 +15,9 @@
 
 namespace portcullis::admission::match {
 
+// Whether the expression mentions the variable; one that does not compile mentions none.
+bool Mentions(const kube_cel::Expression& expression, kube_cel::Input input);
+
 // The value of `request`: an AdmissionRequest without uid and objects; `resource` and `kind` are
 // those given, `name` is the object's as far as it is known. Empty members are absent.
 json::Value RequestAsJson(json::Arena& arena, const Request& request,

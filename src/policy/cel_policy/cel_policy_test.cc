@@ -41,6 +41,19 @@ TEST_F(CelPolicyTest, RefusesWithTheExpressionTheMessageOrTheMessageExpression) 
   EXPECT_EQ(Refusal(), Denied("no"));
 }
 
+TEST_F(CelPolicyTest, SeesWhatIsMentionedAnywhere) {
+  cluster_.Validating("p", R"("validations":[{"expression":"false",)"
+                           R"("messageExpression":"request.operation"}])");
+  EXPECT_EQ(Refusal(), Denied("CREATE"));
+  cluster_.Validating("p", R"("variables":[{"name":"v","expression":"request.kind.kind"}],)"
+                           R"("validations":[{"expression":"variables.v == 'Secret'"}])");
+  EXPECT_EQ(Refusal(), Denied("failed expression: variables.v == 'Secret'"));
+  cluster_.Validating("p", R"x("matchConditions":[{"name":"c","expression":)x"
+                           R"x("!authorizer.requestResource.check('get').allowed()"}],)x"
+                           R"x("validations":[{"expression":"false","message":"no"}])x");
+  EXPECT_EQ(Refusal(), Denied("no"));
+}
+
 TEST_F(CelPolicyTest, BindingsApplyToThePolicyTheyNameNow) {
   constexpr std::string_view kPolicies = "validatingadmissionpolicies";
   constexpr std::string_view kBindings = "validatingadmissionpolicybindings";

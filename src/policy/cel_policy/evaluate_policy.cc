@@ -15,6 +15,7 @@ using kube_cel::Evaluated;
 using kube_cel::Evaluation;
 using kube_cel::Input;
 
+constexpr std::string_view kPlugin = "ValidatingAdmissionPolicy";
 constexpr std::size_t kMaxMessage = 5 * 1024;
 constexpr std::size_t kMaxAuditValue = 10 * 1024;
 
@@ -27,7 +28,7 @@ class Evaluator {
   Verdict Run() {
     Verdict verdict;
     if (!ConditionsMet(verdict)) return verdict;
-    inputs_ = request_.For(owner_, matched_, true);
+    inputs_ = request_.For(kPlugin, policy_, matched_, true);
     inputs_.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
     std::string failure = Validate(verdict);
     if (failure.empty()) failure = Annotate(verdict);
@@ -54,7 +55,7 @@ class Evaluator {
     // What conditions see as request.resource is the resource as it was sent.
     Matched original = matched_;
     original.resource = request_.request().resource();
-    kube_cel::Inputs inputs = request_.For(owner_, original, false);
+    kube_cel::Inputs inputs = request_.For(kPlugin, policy_, original, false);
     inputs.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
     const auto start = services_.BeginStep();
     const auto outcome =
@@ -200,7 +201,6 @@ class Evaluator {
 
   const PolicyServices& services_;
   const Policy& policy_;
-  const kube_cel::Owner owner_{"ValidatingAdmissionPolicy", policy_.name};
   RequestInputs& request_;
   const Matched& matched_;
   const json::Value param_;

@@ -202,7 +202,7 @@ class Dispatcher {
     if (policy.conditions.empty()) return true;
     Matched original = matched;
     original.resource = request_.resource();
-    kube_cel::Inputs values = inputs.For({kPlugin, policy.name}, original, false);
+    kube_cel::Inputs values = inputs.For(kPlugin, policy, original, false);
     values.Set(Input::kParams, cel::MakeFromJson(request_.arena(), invocation.param.object));
     const auto start = services_.BeginStep();
     const auto outcome =
@@ -224,7 +224,7 @@ class Dispatcher {
                       const Matched& matched) {
     json::Arena& arena = request_.arena();
     const auto start = services_.BeginStep();
-    kube_cel::Inputs values = inputs.For({kPlugin, invocation.match.policy->name}, matched, true);
+    kube_cel::Inputs values = inputs.For(kPlugin, *invocation.match.policy, matched, true);
     values.Set(Input::kParams, cel::MakeFromJson(arena, invocation.param.object));
     const kube_cel::Expression& expression = *mutation.expression;
     std::string error;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/match/request_inputs.h"
 #include "base/strings.h"
 #include "golang/strings.h"
 
@@ -63,6 +64,27 @@ void CompileMutations(kube_cel::Compiler& compiler, json::Value spec, Scope scop
   }
 }
 
+static_assert(kube_cel::kInputs <= 8 * sizeof(Policy::inputs));
+
+void NoteInputs(const ExpressionPtr& expression, Policy& policy) {
+  if (expression == nullptr) return;
+  for (unsigned i = 0; i < kube_cel::kInputs; ++i) {
+    if (!match::Mentions(*expression, static_cast<kube_cel::Input>(i))) continue;
+    policy.inputs = static_cast<std::uint8_t>(policy.inputs | 1U << i);
+  }
+}
+
+void NoteAllInputs(Policy& policy) {
+  for (const auto& variable : policy.variables) NoteInputs(variable.expression, policy);
+  for (const auto& condition : policy.conditions) NoteInputs(condition.expression, policy);
+  for (const Validation& validation : policy.validations) {
+    NoteInputs(validation.expression, policy);
+    NoteInputs(validation.message_expression, policy);
+  }
+  for (const auto& annotation : policy.audit_annotations) NoteInputs(annotation.expression, policy);
+  for (const Mutation& mutation : policy.mutations) NoteInputs(mutation.expression, policy);
+}
+
 // In the order of Binding::Action.
 constexpr std::array<std::string_view, 4> kActions = {"", "Deny", "Warn", "Audit"};
 
@@ -103,6 +125,7 @@ std::shared_ptr<const Policy> CompilePolicy(kube_cel::Compiler& compiler, Select
   } else {
     CompileMutations(compiler, spec, scope, *policy);
   }
+  NoteAllInputs(*policy);
   return policy;
 }
 

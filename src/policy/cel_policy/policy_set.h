@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,6 +61,10 @@ struct Policy {
   std::vector<Validation> validations;
   std::vector<AuditAnnotation> audit_annotations;
   std::vector<Mutation> mutations;
+  std::uint8_t inputs = 0;  // those that any of its expressions mentions, a bit for each
+  bool Uses(kube_cel::Input input) const {
+    return (inputs >> static_cast<unsigned>(input) & 1) != 0;
+  }
 };
 
 // Immutable. There may be hundreds of thousands: kept small.

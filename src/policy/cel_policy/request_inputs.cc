@@ -6,6 +6,7 @@
 #include "admission/recorder.h"
 #include "admission/survey.h"
 #include "base/strings.h"
+#include "policy/cel_policy/policy_set.h"
 
 namespace portcullis::policy {
 namespace {
@@ -40,34 +41,44 @@ base::Status RequestInputs::FetchNamespace() {
   return base::OkStatus();
 }
 
-kube_cel::Inputs RequestInputs::For(const kube_cel::Owner& owner, const Matched& matched,
-                                    bool with_namespace) {
-  json::Arena& memory = arena();
-  if (authorizer_.is_unset()) {
-    authorizer_ = kube_cel::MakeAuthorizer(memory, access_, request_.user());
-    request_resource_ = kube_cel::MakeResourceCheck(
-        memory, access_, admission::match::RequestResourceQuestion(request_));
-  }
+const cel::Value& RequestInputs::RequestFor(const Matched& matched) {
   if (request_value_.is_unset() || request_kind_ != matched.kind ||
       request_gvr_ != matched.resource) {
     request_kind_ = matched.kind;
     request_gvr_ = matched.resource;
     request_value_ = cel::MakeFromJson(
-        memory,
-        admission::match::RequestAsJson(memory, request_, matched.resource, matched.kind, name_));
+        arena(),
+        admission::match::RequestAsJson(arena(), request_, matched.resource, matched.kind, name_));
   }
+  return request_value_;
+}
+
+void RequestInputs::MakeAuthorizers() {
+  if (!authorizer_.is_unset()) return;
+  authorizer_ = kube_cel::MakeAuthorizer(arena(), access_, request_.user());
+  request_resource_ = kube_cel::MakeResourceCheck(
+      arena(), access_, admission::match::RequestResourceQuestion(request_));
+}
+
+kube_cel::Inputs RequestInputs::For(std::string_view plugin, const Policy& policy,
+                                    const Matched& matched, bool with_namespace) {
+  json::Arena& memory = arena();
+  const admission::Survey* const survey = request_.recorder().survey();
+  const auto uses = [&](Input input) { return survey != nullptr || policy.Uses(input); };
   kube_cel::Inputs inputs;
-  if (const admission::Survey* survey = request_.recorder().survey())
-    inputs.watch = survey->watch();
-  inputs.owner = owner;
+  if (survey != nullptr) inputs.watch = survey->watch();
+  inputs.owner = {plugin, policy.name};
   inputs.Set(Input::kObject, cel::MakeFromJson(memory, matched.object));
   inputs.Set(Input::kOldObject, cel::MakeFromJson(memory, matched.old_object));
-  inputs.Set(Input::kRequest, request_value_);
+  if (uses(Input::kRequest)) inputs.Set(Input::kRequest, RequestFor(matched));
   inputs.Set(Input::kNamespaceObject,
              with_namespace ? cel::MakeFromJson(memory, namespace_) : Value::Null());
   inputs.Set(Input::kParams, Value::Null());
-  inputs.Set(Input::kAuthorizer, authorizer_);
-  inputs.Set(Input::kRequestResource, request_resource_);
+  if (uses(Input::kAuthorizer) || uses(Input::kRequestResource)) {
+    MakeAuthorizers();
+    inputs.Set(Input::kAuthorizer, authorizer_);
+    inputs.Set(Input::kRequestResource, request_resource_);
+  }
   return inputs;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "admission/match/request_inputs.h"
 #include "admission/request.h"
@@ -15,6 +16,8 @@
 #include "store/store.h"
 
 namespace portcullis::policy {
+
+struct Policy;
 
 // What a policy is evaluated on: the kind and resource its rule has matched, and the objects as
 // that kind.
@@ -31,9 +34,10 @@ class RequestInputs {
   RequestInputs(const admission::Request& request, const authz::Authorizer* authorizer,
                 const store::Reader* reader);
 
-  // Everything but params and variables, for expressions of `owner`. `with_namespace` binds namespaceObject, else it is null;
-  // REQUIRES then: FetchNamespace() was OK.
-  kube_cel::Inputs For(const kube_cel::Owner& owner, const Matched& matched, bool with_namespace);
+  // Everything but params and variables that expressions of the policy mention; in a survey all of it.
+  // `with_namespace` binds namespaceObject, else it is null; REQUIRES then: FetchNamespace() was OK.
+  kube_cel::Inputs For(std::string_view plugin, const Policy& policy, const Matched& matched,
+                       bool with_namespace);
 
   // The request's namespace, if it has one other than itself. 404 if it does not exist.
   base::Status FetchNamespace();
@@ -53,6 +57,9 @@ class RequestInputs {
   cel::Value request_resource_;
   bool namespace_fetched_ = false;
   json::Value namespace_;
+  const cel::Value& RequestFor(const Matched& matched);
+  void MakeAuthorizers();
+
   // The `request` value last made, and for what.
   api::GroupVersionKind request_kind_;
   api::GroupVersionResource request_gvr_;
