@@ -143,7 +143,10 @@ class Decoder {
 
   // Of all values of one place, in the order of the text; objects.
   base::Result<json::Value> Struct(const GoStruct& shape, std::span<const json::Value> inputs) {
-    if (inputs.size() == 1 && HasFieldsOnce(shape, inputs[0])) return StructOnce(shape, inputs[0]);
+    std::array<const GoField*, kMostFields> fields;
+    if (inputs.size() == 1 && HasFieldsOnce(shape, inputs[0], fields)) {
+      return StructOnce(shape, inputs[0], fields);
+    }
     std::vector<std::pair<const GoField*, std::vector<json::Value>>> found;
     for (const json::Value& input : inputs) {
       for (const json::Member& member : input.members()) {
@@ -171,10 +174,14 @@ class Decoder {
   static constexpr std::size_t kMostFields = 16;  // of a shape
   static_assert(std::size(kRequestFields) <= kMostFields);
 
-  static bool HasFieldsOnce(const GoStruct& shape, json::Value input) {
+  // `fields` gets the field of each member, or null.
+  static bool HasFieldsOnce(const GoStruct& shape, json::Value input,
+                            std::span<const GoField*> fields) {
+    if (input.size() > fields.size()) return false;
     std::uint32_t seen = 0;
     for (const json::Member& member : input.members()) {
-      const GoField* const field = Find(shape, member.name());
+      const GoField* const field = fields.front() = Find(shape, member.name());
+      fields = fields.subspan(1);
       if (field == nullptr) continue;
       const std::uint32_t bit = 1U << static_cast<std::uint32_t>(field - shape.fields.data());
       if ((seen & bit) != 0) return false;
@@ -184,11 +191,13 @@ class Decoder {
   }
 
   // As Struct(), of an object in which no field comes twice: nearly all are.
-  base::Result<json::Value> StructOnce(const GoStruct& shape, json::Value input) {
+  base::Result<json::Value> StructOnce(const GoStruct& shape, json::Value input,
+                                       std::span<const GoField* const> fields) {
     std::array<std::optional<json::Value>, kMostFields> decoded;
     const std::size_t depth = path_.size();
     for (const json::Member& member : input.members()) {
-      const GoField* const field = Find(shape, member.name());
+      const GoField* const field = fields.front();
+      fields = fields.subspan(1);
       if (field == nullptr || member.value.is_null()) continue;
       if (depth != 0) path_.push_back('.');
       path_.append(field->name);

@@ -40,11 +40,12 @@ Matcher::Matcher(const HookSet& hooks, const admission::Request& request, const 
   });
   candidates_.reserve(hits.size());
   for (const admission::match::Hit& hit : hits) {
-    Candidate candidate;
+    Candidate& candidate = candidates_.emplace_back();
     candidate.hook = hooks.hooks[hit.target].get();
     candidate.index = hit.target;
     if (hit.equivalent < 0) {
-      candidate.invocation = {request.kind(), request.resource()};
+      candidate.invocation.kind = request.kind();
+      candidate.invocation.resource = request.resource();
     } else {
       candidate.invocation.resource = equivalents[static_cast<std::size_t>(hit.equivalent)];
       candidate.invocation.kind =
@@ -53,7 +54,6 @@ Matcher::Matcher(const HookSet& hooks, const admission::Request& request, const 
         candidate.error = UnknownKind(candidate.invocation.resource);
       }
     }
-    candidates_.push_back(std::move(candidate));
   }
 }
 
