@@ -175,7 +175,7 @@ bool CatalogObjects::ConversionWaits(const api::GroupVersionKind& kind) const {
 
 base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value given,
                                                  const api::GroupVersionKind& kind,
-                                                 bool repeats_keys) const {
+                                                 bool repeats_keys, json::Value known) const {
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
   const json::Value object = repeats_keys ? json::LastOfDuplicates(arena, given) : given;
@@ -216,7 +216,9 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
   }
   const json::Value merged =
       repeats_keys ? TRY(schema::MergeDuplicates(arena, *node, given, nullptr)) : object;
-  json::Value decoded = TRY(schema::Decode(arena, *node, merged));
+  schema::DecodeOptions options;
+  if (own == kind) options.known = known;  // else its parts are of other types
+  json::Value decoded = TRY(schema::Decode(arena, *node, merged, options));
   if (own == kind) {
     decoded = TRY(api::ThroughInternal(arena, decoded, kind));
     if (!decoded.Has("kind"))

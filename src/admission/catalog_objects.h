@@ -34,8 +34,8 @@ class CatalogObjects : public ObjectInterfaces {
                                     const api::GroupVersionKind& kind) const override;
   bool ConversionWaits(const api::GroupVersionKind& kind) const override;
   base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
-                                   const api::GroupVersionKind& kind,
-                                   bool repeats_keys = false) const override;
+                                   const api::GroupVersionKind& kind, bool repeats_keys = false,
+                                   json::Value known = {}) const override;
   base::Result<json::Value> Default(json::Arena& arena, json::Value object,
                                     const api::GroupVersionKind& kind) const override;
   bool SemanticallyEqual(json::Value a, json::Value b,

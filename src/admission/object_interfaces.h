@@ -62,10 +62,12 @@ class ObjectInterfaces {
   // Decodes JSON that a webhook or policy has produced, as kube-apiserver decodes the result of a
   // patch: by its own apiVersion and kind, unknown fields of built-in kinds dropped, Go's texts for
   // wrong types and for a kind other than `kind`. No defaulting. `repeats_keys`: the object has every
-  // member of repeated keys (json/duplicates.h); the result has each once.
+  // member of repeated keys (json/duplicates.h); the result has each once. `known`: an earlier state of
+  // the object as admission has it: what both share is not looked at again.
   virtual base::Result<json::Value> Decode(json::Arena& arena, json::Value object,
                                            const api::GroupVersionKind& kind,
-                                           bool repeats_keys = false) const = 0;
+                                           bool repeats_keys = false,
+                                           json::Value known = {}) const = 0;
   // Applies the version's defaults again. Fails if that makes the object too large to be stored.
   virtual base::Result<json::Value> Default(json::Arena& arena, json::Value object,
                                             const api::GroupVersionKind& kind) const = 0;

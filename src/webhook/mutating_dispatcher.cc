@@ -3,6 +3,7 @@
 #include "webhook/mutating_dispatcher.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -142,6 +143,8 @@ class MutatingDispatcher {
     object_ = *object;
     old_object_ = *old_object;
     kind_ = kind;
+    ordered_ = {};
+    frame_.reset();
     shared_.reset();
     return base::OkStatus();
   }
@@ -289,13 +292,13 @@ class MutatingDispatcher {
 
     const auto start = services_.clock->Steady();
     const ReviewForm form = FormFor(services_.dialect, hook);
-    if (shared_ == nullptr || candidate.invocation.resource != shared_resource_ ||
-        form != shared_form_) {
-      shared_ = std::make_shared<const std::string>(EncodeSharedPart(
-          request_, candidate.invocation, object_, old_object_, form, services_.objects));
-      shared_resource_ = candidate.invocation.resource;
-      shared_form_ = form;
+    if (!frame_ || candidate.invocation.resource != frame_resource_ || form != frame_form_) {
+      frame_.emplace(request_, candidate.invocation, old_object_, form, services_.objects);
+      frame_resource_ = candidate.invocation.resource;
+      frame_form_ = form;
+      shared_.reset();
     }
+    if (shared_ == nullptr) EncodeObject();
     auto prepared = PrepareCall(hook, shared_, request_.deadline(), start);
     if (auto* error = std::get_if<CallError>(&prepared)) return Failed(std::move(*error));
     auto& call = std::get<PreparedCall>(prepared);
@@ -306,6 +309,13 @@ class MutatingDispatcher {
     auto judged = JudgeCall(request_.arena(), HookType::kMutating, call, result, services_.metrics);
     if (auto* error = std::get_if<CallError>(&judged)) return Failed(std::move(*error));
     return Judge(candidate, std::get<ReviewAnswer>(judged));
+  }
+
+  void EncodeObject() {
+    ordered_ = frame_->Ordered(request_.arena(), object_, ordered_);
+    // Built-in kinds are stored in this order anyway: the next review has only what changes to order.
+    if (!request_.is_custom() && steps_.trace() == nullptr) object_ = ordered_;
+    shared_ = std::make_shared<const std::string>(frame_->With(ordered_));
   }
 
   Outcome CallNobody(const Candidate& candidate, const admission::WebhookAnswer& stand_in) {
@@ -389,9 +399,10 @@ class MutatingDispatcher {
     auto patched = json::ApplyPatch(arena, object_, *patch, options);
     if (!patched.ok()) return BadPatch(base::InternalError(patched.status().message()));
     json::Value result = *patched;
+    const json::Value known = foreign_.ok() ? object_ : json::Value();
     foreign_ = base::OkStatus();
     if (services_.objects != nullptr) {
-      auto decoded = services_.objects->Decode(arena, result, kind_, options.repeats_keys);
+      auto decoded = services_.objects->Decode(arena, result, kind_, options.repeats_keys, known);
       if (decoded.ok()) {
         result = *decoded;
       } else if (decoded.status().http_code() == 500) {
@@ -472,9 +483,11 @@ class MutatingDispatcher {
   bool dirty_ = false;
   base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
-  std::shared_ptr<const std::string> shared_;  // EncodeSharedPart of the above, or null
-  api::GroupVersionResource shared_resource_;
-  ReviewForm shared_form_;
+  json::Value ordered_;   // object_ when it was last sent, in the order of reviews; or null
+  std::optional<ReviewFrame> frame_;  // of kind_ and old_object_, or none
+  api::GroupVersionResource frame_resource_;
+  ReviewForm frame_form_;
+  std::shared_ptr<const std::string> shared_;  // the frame with object_, or null
 };
 
 }  // namespace

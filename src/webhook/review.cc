@@ -20,6 +20,7 @@ constexpr std::string_view kGroup = "admission.k8s.io";
 constexpr std::string_view kReviewKind = "AdmissionReview";
 // Bytes that a review of a small object has: an object that was changed since it was read knows no size.
 constexpr std::size_t kMostReviews = 4096;
+constexpr std::size_t kMostHeads = 1024;  // bytes that it has before the object
 // Where kube-apiserver made the scheme that this text names.
 constexpr std::string_view kScheme = "k8s.io/apiserver/pkg/util/webhook/client.go:54";
 
@@ -169,12 +170,12 @@ std::string_view ReviewVersionText(ReviewVersion version) {
   return version == ReviewVersion::kV1 ? "v1" : "v1beta1";
 }
 
-std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
-                             json::Value object, json::Value old_object, const ReviewForm& form,
-                             const admission::ObjectInterfaces* objects) {
-  std::string out;
-  out.reserve(kMostReviews + object.source().size() + old_object.source().size());
-  const std::size_t kind_at = out.size();
+ReviewFrame::ReviewFrame(const admission::Request& request, const Invocation& invocation,
+                         json::Value old_object, const ReviewForm& form,
+                         const admission::ObjectInterfaces* objects)
+    : request_(&request), objects_(objects), kind_(invocation.kind) {
+  std::string& out = head_;
+  out.reserve(kMostHeads);
   AppendTriple(out, "kind", invocation.kind.group, invocation.kind.version, "kind",
                invocation.kind.kind);
   const std::size_t resource_at = out.size();
@@ -182,41 +183,53 @@ std::string EncodeSharedPart(const admission::Request& request, const Invocation
                invocation.resource.resource);
   const std::size_t end = out.size();
   if (!request.subresource().empty()) AppendField(out, "subResource", request.subresource());
-  if (form.has_request_kind) {
-    AppendRequestKind(out, request, invocation, {kind_at, resource_at, end});
-  }
+  if (form.has_request_kind) AppendRequestKind(out, request, invocation, {0, resource_at, end});
   const bool hides_name = !form.has_new_names && request.operation() == admission::kCreate &&
                           request.subresource().empty();
   if (!request.name().empty() && !hides_name) AppendField(out, "name", request.name());
   if (!request.namespace_name().empty()) AppendField(out, "namespace", request.namespace_name());
   AppendField(out, "operation", admission::OperationText(request.operation()));
   json::Arena scratch;
-  if (request.is_custom()) {
-    object = json::Sorted(scratch, object);
-    old_object = json::Sorted(scratch, old_object);
-  } else if (objects != nullptr) {
-    // Defaults and system fields stand where they were added, also those of a deletion.
-    if (const auto schema = objects->SchemaOf(invocation.kind)) {
-      object = api::schema::InGoOrder(scratch, *schema, object);
-      old_object = api::schema::InGoOrder(scratch, *schema, old_object);
-    }
-  }
   out.append("\"userInfo\":");
   json::Write(api::UserInfoToJson(scratch, request.user()), out);
   out.append(",\"object\":");
-  json::Write(object, out);
-  out.append(",\"oldObject\":");
+  tail_ = ",\"oldObject\":";
   const bool shows_old = form.has_request_kind || request.operation() != admission::kDelete;
-  json::Write(shows_old ? old_object : json::Value(), out);
+  json::Write(shows_old ? Ordered(scratch, old_object) : json::Value(), tail_);
   if (form.has_dry_run) {
-    out.append(request.dry_run() ? ",\"dryRun\":true" : ",\"dryRun\":false");
+    tail_.append(request.dry_run() ? ",\"dryRun\":true" : ",\"dryRun\":false");
   }
   if (form.has_request_kind) {
-    out.append(",\"options\":");
-    json::Write(request.options(), out);
+    tail_.append(",\"options\":");
+    json::Write(request.options(), tail_);
   }
-  out.append("}}\n");
+  tail_.append("}}\n");
+}
+
+json::Value ReviewFrame::Ordered(json::Arena& arena, json::Value object, json::Value known) const {
+  if (!object.is_object()) return object;
+  if (request_->is_custom()) return json::Sorted(arena, object);
+  if (objects_ == nullptr) return object;
+  // Defaults and system fields stand where they were added, also those of a deletion.
+  const auto schema = objects_->SchemaOf(kind_);
+  return schema == nullptr ? object : api::schema::InGoOrder(arena, *schema, object, known);
+}
+
+std::string ReviewFrame::With(json::Value ordered) const {
+  std::string out;
+  out.reserve(kMostReviews + ordered.source().size() + tail_.size());
+  out.append(head_);
+  json::Write(ordered, out);
+  out.append(tail_);
   return out;
+}
+
+std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
+                             json::Value object, json::Value old_object, const ReviewForm& form,
+                             const admission::ObjectInterfaces* objects) {
+  const ReviewFrame frame(request, invocation, old_object, form, objects);
+  json::Arena scratch;
+  return frame.With(frame.Ordered(scratch, object));
 }
 
 std::string EncodeReviewFront(ReviewVersion version, std::string_view uid) {

@@ -34,9 +34,31 @@ struct Invocation {
   bool operator==(const Invocation&) const = default;
 };
 
-// The part of a review that all webhooks with one Invocation and ReviewForm share: everything behind
-// the uid. `object` and `old_object` are of the invocation's kind; their members are written in Go's
-// order if `objects` knows the kind.
+// What reviews of one Invocation and ReviewForm share whatever becomes of the object: everything behind
+// the uid but the object.
+class ReviewFrame {
+ public:
+  // `old_object` is of the invocation's kind, as the objects are; their members are written in Go's order
+  // if `objects` knows the kind. `request` and `objects` outlive the frame.
+  ReviewFrame(const admission::Request& request, const Invocation& invocation,
+              json::Value old_object, const ReviewForm& form,
+              const admission::ObjectInterfaces* objects);
+
+  // The object with its members in the order of reviews. `known`: what this has returned for an earlier
+  // state of it: what both share is not looked at again.
+  json::Value Ordered(json::Arena& arena, json::Value object, json::Value known = {}) const;
+  // Everything behind the uid. REQUIRES: `ordered` comes from Ordered().
+  std::string With(json::Value ordered) const;
+
+ private:
+  const admission::Request* request_;
+  const admission::ObjectInterfaces* objects_;
+  api::GroupVersionKind kind_;
+  std::string head_;  // up to the object
+  std::string tail_;
+};
+
+// The part of a review that all webhooks with one Invocation and ReviewForm share.
 std::string EncodeSharedPart(const admission::Request& request, const Invocation& invocation,
                              json::Value object, json::Value old_object, const ReviewForm& form,
                              const admission::ObjectInterfaces* objects = nullptr);
