@@ -2,6 +2,8 @@
 
 // The shapes of names are simple enough to be checked by hand; the regular expressions appear in
 // the texts only.
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "api/selector/label_selector.h"
@@ -13,8 +15,33 @@ namespace {
 constexpr std::size_t kLabelLength = 63;
 constexpr std::size_t kSubdomainLength = 253;
 
-bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
+// Kinds of characters, a bit each.
+constexpr std::uint8_t kLower = 1;  // or a digit
+constexpr std::uint8_t kUpper = 2;
+constexpr std::uint8_t kDash = 4;
+constexpr std::uint8_t kDot = 8;
+constexpr std::uint8_t kUnderline = 16;
+constexpr auto kKinds = [] {
+  std::array<std::uint8_t, 256> kinds{};
+  for (std::size_t c = 'a'; c <= 'z'; ++c) kinds[c] = kLower;
+  for (std::size_t c = '0'; c <= '9'; ++c) kinds[c] = kLower;
+  for (std::size_t c = 'A'; c <= 'Z'; ++c) kinds[c] = kUpper;
+  kinds['-'] = kDash;
+  kinds['.'] = kDot;
+  kinds['_'] = kUnderline;
+  return kinds;
+}();
+
+bool Is(char c, unsigned kinds) { return (kKinds[static_cast<unsigned char>(c)] & kinds) != 0; }
+
+// Characters of these kinds, the first and the last one of `ends`.
+bool IsShaped(std::string_view text, unsigned kinds, unsigned ends) {
+  if (text.empty() || !Is(text.front(), ends) || !Is(text.back(), ends)) return false;
+  for (const char c : text) {
+    if (!Is(c, kinds)) return false;
+  }
+  return true;
+}
 
 // Labels and their keys are measured in bytes, names in characters: the same to all that are valid.
 std::string TooLongText(std::size_t limit, std::string_view unit) {
@@ -22,29 +49,23 @@ std::string TooLongText(std::size_t limit, std::string_view unit) {
 }
 
 // [a-z0-9]([-a-z0-9]*[a-z0-9])?
-bool IsLabelShaped(std::string_view text) {
-  if (text.empty() || !IsLower(text.front()) || !IsLower(text.back())) return false;
-  for (const char c : text) {
-    if (!IsLower(c) && c != '-') return false;
-  }
-  return true;
-}
+bool IsLabelShaped(std::string_view text) { return IsShaped(text, kLower | kDash, kLower); }
 
+// Labels with dots between them.
 bool IsSubdomainShaped(std::string_view text) {
-  for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.')) {
-    if (!IsLabelShaped(text.substr(0, dot))) return false;
-    text.remove_prefix(dot + 1);
+  char before = '.';
+  for (const char c : text) {
+    const bool begins = before == '.';
+    if (!Is(c, begins ? kLower : kLower | kDash | kDot)) return false;
+    if (c == '.' && before == '-') return false;
+    before = c;
   }
-  return IsLabelShaped(text);
+  return Is(before, kLower);
 }
 
 // ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
 bool IsNameShaped(std::string_view text) {
-  if (text.empty() || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back())) return false;
-  for (const char c : text) {
-    if (!IsAlphanumeric(c) && c != '-' && c != '_' && c != '.') return false;
-  }
-  return true;
+  return IsShaped(text, kLower | kUpper | kDash | kDot | kUnderline, kLower | kUpper);
 }
 
 constexpr std::string_view kNameText =
