@@ -124,9 +124,21 @@ class Orderer {
   }
 
   static void Sort(std::span<Placed> members, bool by_name) {
-    std::stable_sort(members.begin(), members.end(), [by_name](const Placed& a, const Placed& b) {
+    const auto before = [by_name](const Placed& a, const Placed& b) {
       return by_name ? a.member.name() < b.member.name() : a.place < b.place;
-    });
+    };
+    if (members.size() > kUsual) return std::stable_sort(members.begin(), members.end(), before);
+    // Few stand in the wrong place: each is put behind the last that is not behind it.
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      const Placed moved = members[i];
+      std::size_t to = i;
+      while (to > 0 && before(moved, members[to - 1])) --to;
+      if (to == i) continue;
+      std::copy_backward(members.begin() + static_cast<std::ptrdiff_t>(to),
+                         members.begin() + static_cast<std::ptrdiff_t>(i),
+                         members.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      members[to] = moved;
+    }
   }
 
   Value Built(std::size_t first) {
