@@ -215,6 +215,14 @@ class GarbageCollector final : public Controller {
     if (present.size() == references.size()) return std::nullopt;
     // Another owner keeps it: it only leaves the ones that go.
     if (present.size() > 0) return SetOwners(arena, uid, place, present.Build());
+    // Objects that own each other in a circle would wait for each other: it blocks no owner any more.
+    if (waited_for && HasWaitingDependent(uid)) {
+      json::ArrayBuilder unblocked(arena);
+      for (const Value& reference : references.elements()) {
+        unblocked.Add(json::SetPath(arena, reference, {"blockOwnerDeletion"}, Value::Bool(false)));
+      }
+      if (const auto again = SetOwners(arena, uid, place, unblocked.Build())) return again;
+    }
     // Otherwise its dependents follow the policy that its finalizers ask for.
     const std::string_view policy =
         (waited_for && !Dependents(uid).empty()) || HasFinalizer(object, kForeground) ? "Foreground"
@@ -310,6 +318,19 @@ class GarbageCollector final : public Controller {
     patch = json::SetPath(arena, patch, {"metadata", "resourceVersion"},
                           object["metadata"]["resourceVersion"]);
     return Send(place, {.verb = engine::Verb::kPatch, .body = patch});
+  }
+
+  bool HasWaitingDependent(const std::string& uid) {
+    for (const auto& [dependent_uid, place] : Dependents(uid)) {
+      const store::ObjectPtr dependent =
+          context_.store.Get({place.group, place.resource, place.ns, place.name});
+      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      const Value object = dependent->document().root();
+      if (!object["metadata"]["deletionTimestamp"].is_null() && HasFinalizer(object, kForeground)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // Those that do not block go once the owner is gone.

@@ -311,7 +311,7 @@ class Scenario {
     TRY(Resolve(op, patch, Verb::kPatch));
     if (!subresource.empty()) op.subresource = op.resource->FindSubresource(subresource);
     engine::Input input;
-    input.body = op.arena.Copy(json::ToString(patch));
+    input.body = op.arena.Copy(WithUids(json::ToString(patch)));
     return engine::Write(op, input).status();
   }
 
