@@ -36,6 +36,11 @@ USUAL = re.compile(r"the object has been modified|because it is being terminated
                    r"not found$|not found\"|already exists|context canceled|is not as new as written version")
 # What downstream builds log: controllers of their own, whose roles Kubernetes does not have, and the end of the scheduler.
 DOWNSTREAM = re.compile(r"service-ca-cert-publisher|The manifest file is empty|finished without leader elect")
+# Images that tests name since there are none: their pods do not begin to run.
+MISSING = re.compile(r":(404|non-existent)$")
+# Commands of jobs that do not end, and of those that fail; any other ends at once.
+RUNS_ON = re.compile(r"\bsleep\b|\bpause\b")
+FAILS = re.compile(r"\bexit 1$|/bin/false$")
 
 
 class Client:
@@ -75,7 +80,8 @@ class Client:
 
 
 def node(name):
-    return {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}, "spec": {"podCIDR": "10.1.0.0/24"}}
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    return {"metadata": {"name": name, "labels": labels}, "spec": {"podCIDR": "10.1.0.0/24"}}
 
 
 def now():
@@ -106,7 +112,9 @@ class Nodes:
                 name = f"node-{i}"
                 status = {"conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready",
                                           "lastHeartbeatTime": now()}],
-                          "capacity": {"cpu": "64", "memory": "256Gi", "pods": "1000"}}
+                          "addresses": [{"type": "InternalIP", "address": f"10.2.0.{i + 1}"}, {"type": "Hostname", "address": name}],
+                          "nodeInfo": {"kubeletVersion": "v1.36.0", "operatingSystem": "linux", "architecture": "amd64"},
+                          "capacity": {"cpu": "64", "memory": "256Gi", "pods": "1000", "ephemeral-storage": "1Ti"}}
                 self.client.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, "application/strategic-merge-patch+json")
                 spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": now().replace("Z", ".000000Z")}
                 code, _ = self.client.ask("PATCH", f"{leases}/{name}", {"spec": spec}, "application/merge-patch+json")
@@ -123,19 +131,37 @@ class Nodes:
     def take(self, pod):
         meta, status = pod["metadata"], pod.get("status", {})
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
-        if not pod["spec"].get("nodeName"):
+        name, _, number = pod["spec"].get("nodeName", "").rpartition("-")
+        if name != "node" or not number.isdigit():
             return
         if "deletionTimestamp" in meta:
             self.pods.ask("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
-        elif status.get("phase") == "Pending":
-            once = "job-name" in meta.get("labels", {})
-            conditions = [{"type": kind, "status": "False" if once else "True", "lastTransitionTime": now()}
-                          for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")]
+        elif any(MISSING.search(container["image"]) for container in pod["spec"]["containers"]):
+            pass
+        elif status.get("phase") == "Pending" or (status.get("phase") == "Running" and status.get("observedGeneration") != meta["generation"]):
+            self.pods.ask("PATCH", f"{path}/status", {"status": self.status_of(pod, f"10.2.0.{int(number) + 1}")},
+                          "application/strategic-merge-patch+json")
+
+    def status_of(self, pod, host):
+        """Of a pod that has begun to run, ready unless a command would have to say so; of one of a job, that has ended."""
+        main = pod["spec"]["containers"][0]
+        words = " ".join(main.get("command", []) + main.get("args", []))
+        once = "job-name" in pod["metadata"].get("labels", {}) and not RUNS_ON.search(words + main["image"])
+        failed = once and FAILS.search(words)
+        ready = not once and not any("exec" in container.get("readinessProbe", {}) for container in pod["spec"]["containers"])
+        address = pod["status"].get("podIP")
+        if not address:
             self.run_pods += 1
-            self.pods.ask("PATCH", f"{path}/status", {"status": {
-                "phase": "Succeeded" if once else "Running", "conditions": conditions, "podIP": f"10.1.0.{self.run_pods % 250 + 1}",
-                "podIPs": [{"ip": f"10.1.0.{self.run_pods % 250 + 1}"}], "startTime": now()}},
-                "application/strategic-merge-patch+json")
+            address = f"10.1.{self.run_pods // 250 % 250}.{self.run_pods % 250 + 1}"
+        generation = {"observedGeneration": pod["metadata"]["generation"]}
+        conditions = [{"type": kind, "status": "True" if ready or kind in ("Initialized", "PodScheduled") else "False",
+                       "lastTransitionTime": now(), **generation}
+                      for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")]
+        state = {"terminated": {"exitCode": 1 if failed else 0, "reason": "Error" if failed else "Completed"}} if once else {"running": {"startedAt": now()}}
+        containers = [{"name": each["name"], "image": each["image"], "imageID": each["image"], "ready": ready, "started": not once,
+                       "restartCount": 0, "state": state} for each in pod["spec"]["containers"]]
+        return {"phase": "Failed" if failed else "Succeeded" if once else "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}],
+                "hostIP": host, "hostIPs": [{"ip": host}], "containerStatuses": containers, "startTime": now(), **generation}
 
 
 def workloads(name):
