@@ -301,7 +301,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     EtcdFlag<Options>("etcd-cafile"),
     EtcdFlag<Options>("etcd-certfile"),
     {"etcd-compaction-interval", kTime, "5m0s",
-     "How often etcd drops what has been replaced for so long; 0s: another one sees to it",
+     "How often what has been replaced for so long is dropped; 0s: etcd is left to others",
      &SetDuration<&Options::etcd_compaction_interval>, ""},
     {"etcd-count-metric-poll-period", kTime, "", "", nullptr, kCounted},
     {"etcd-db-metric-poll-interval", kTime, "", "", nullptr, kCounted},

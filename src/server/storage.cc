@@ -167,6 +167,7 @@ base::Status Storage::OpenEncryption(const Options& options) {
 
 base::Status Storage::OpenStore(const Options& options, std::size_t memory) {
   store::Options choices;
+  choices.compaction_interval = options.etcd_compaction_interval;
   choices.history_bytes = std::min(choices.history_bytes, memory / kHistoryShare);
   if (options.store == "memory") {
     store_ = store::OpenMemory(choices);

@@ -132,6 +132,8 @@ Cache::Cache(Content content, const Options& options)
     : options_(options),
       first_revision_(content.revision),
       revision_(content.revision),
+      next_compacted_(content.revision),
+      compaction_(options.clock->Steady() + options.compaction_interval),
       fan_out_(*options.clock) {
   base::WriterLock lock(state_mutex_);
   for (ObjectPtr& object : content.objects) {
@@ -242,7 +244,7 @@ base::Result<Page> Cache::ListPage(const ListRequest& request) const {
   page.revision = request.revision == 0 ? current : request.revision;
   const CollectionState* state = Find(request.collection);
   const std::int64_t floor = state == nullptr ? first_revision_ : state->Floor(request.ns);
-  if (page.revision < floor) return ListTooOld(!request.after.empty());
+  if (page.revision < std::max(floor, compacted_)) return ListTooOld(!request.after.empty());
   if (state == nullptr) return page;
   if (page.revision == current) {
     state->Newest(request, page);
@@ -271,6 +273,13 @@ base::Result<ObjectPtr> Cache::Delete(const Key& key, const Preconditions& preco
   return Wait({Change::Kind::kDelete, key, {}, preconditions});
 }
 
+void Cache::Compact() {
+  const base::SteadyTime now = options_.clock->Steady();
+  if (now < compaction_ || options_.compaction_interval == base::Duration::zero()) return;
+  compacted_ = std::exchange(next_compacted_, revision());
+  compaction_ = now + options_.compaction_interval;
+}
+
 void Cache::Publish(const std::vector<EventPtr>& events) {
   std::vector<EventPtr> garbage;
   std::vector<FanOut::Change> changes;
@@ -278,6 +287,7 @@ void Cache::Publish(const std::vector<EventPtr>& events) {
   base::MutexLock publishing(publish_mutex_);
   {
     base::WriterLock lock(state_mutex_);
+    Compact();
     for (const EventPtr& event : events) {
       CollectionState* state = Find({event->object->group(), event->object->resource()});
       changes.emplace_back(state, event->object->ns());

@@ -130,6 +130,8 @@ class Cache : public Store {
   // kInternalError if an object of the collection, in that namespace, cannot be read.
   base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
   std::vector<EventPtr> DifferenceTo(const Content& content) const PC_EXCLUDES(state_mutex_);
+  // Remembers the newest revision every interval, from which on lists are given an interval later.
+  void Compact() PC_REQUIRES(state_mutex_);
   CollectionState* Find(const Collection& name) const PC_REQUIRES_SHARED(state_mutex_);
   CollectionState& FindOrAdd(const Collection& name) PC_EXCLUDES(state_mutex_);
 
@@ -141,6 +143,9 @@ class Cache : public Store {
   // What is known of the past of collections that are not there yet.
   std::int64_t first_revision_ PC_GUARDED_BY(state_mutex_);
   std::atomic<std::int64_t> revision_;
+  std::int64_t compacted_ PC_GUARDED_BY(state_mutex_) = 0;
+  std::int64_t next_compacted_ PC_GUARDED_BY(state_mutex_);
+  base::SteadyTime compaction_ PC_GUARDED_BY(state_mutex_);  // the next
   mutable base::SharedMutex state_mutex_;
   std::unordered_map<Name, std::unique_ptr<CollectionState>, NameHash, NameEqual> collections_
       PC_GUARDED_BY(state_mutex_);
