@@ -20,6 +20,7 @@
 #include "controllers/address_book.h"
 #include "controllers/aggregated_discovery.h"
 #include "controllers/api_service_availability.h"
+#include "controllers/coordinated_election.h"
 #include "controllers/custom_api_services.h"
 #include "controllers/default_service_cidr.h"
 #include "controllers/event_expiry.h"
@@ -406,6 +407,9 @@ class Server final : public ApiServer {
           &controllers::kKubernetesService, &controllers::kDefaultServiceCidr,
           &controllers::kFlowControlObjects}) {
       loops_->AddOwn(*info);
+    }
+    if (env_.release->GateEnabled("CoordinatedLeaderElection")) {
+      loops_->AddOwn(controllers::kCoordinatedElection);
     }
     if (options_.enable_priority_and_fairness) loops_->AddOwn(controllers::kFlowSchemaStatus);
   }

@@ -18,6 +18,7 @@
 #include "controllers/address_book.h"
 #include "controllers/api_service_availability.h"
 #include "controllers/controller.h"
+#include "controllers/coordinated_election.h"
 #include "controllers/custom_api_services.h"
 #include "controllers/default_service_cidr.h"
 #include "controllers/flow_control_objects.h"
@@ -65,9 +66,10 @@ bool Fits(std::string_view wanted, std::string_view note) {
 
 const ControllerInfo* FindController(std::string_view name) {
   std::vector<const ControllerInfo*> all = AllControllers();
-  all.insert(all.end(), {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability,
-                         &kAggregatedAvailability, &kAddressRepair, &kKubernetesService,
-                         &kDefaultServiceCidr, &kFlowControlObjects, &kFlowSchemaStatus});
+  all.insert(all.end(),
+             {&kIdentityLease, &kCustomApiServices, &kApiServiceAvailability,
+              &kAggregatedAvailability, &kAddressRepair, &kKubernetesService, &kDefaultServiceCidr,
+              &kFlowControlObjects, &kFlowSchemaStatus, &kCoordinatedElection});
   for (const ControllerInfo* info : all) {
     if (info->name == name) return info;
   }
@@ -225,7 +227,7 @@ class Scenario {
 
   base::Status Prepare() {
     file_ = TRY(json::ParseYaml(arena_, yaml_));
-    CheckNames(file_, {"description", "controller", "given", "start", "steps"});
+    CheckNames(file_, {"description", "controller", "gate", "serve", "given", "start", "steps"});
     result_.description = file_["description"].AsString();
     result_.controller = file_["controller"].AsString();
     const ControllerInfo* info = FindController(result_.controller);
@@ -254,6 +256,10 @@ class Scenario {
     options.authorizer = authorizer_.get();
     options.rbac = rbac_.get();
     options.admission_plugins.disable = {"ServiceAccount"};
+    if (file_.Has("gate")) options.feature_gates[std::string(file_["gate"].AsString())] = true;
+    if (file_.Has("serve")) {
+      options.runtime_config = TRY(api::catalog::ParseRuntimeConfig(file_["serve"].AsString()));
+    }
     engine_ = TRY(engine::Engine::Create(std::move(options)));
     return engine::MakeBootObjects(engine_->world(), {.writers = 1});
   }
