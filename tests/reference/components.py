@@ -143,12 +143,12 @@ class Nodes:
                           "application/strategic-merge-patch+json")
 
     def status_of(self, pod, host):
-        """Of a pod that has begun to run, ready unless a command would have to say so; of one of a job, that has ended."""
+        """Of a pod that has begun to run, ready unless its probe waits for longer than a minute; of one of a job, that has ended."""
         main = pod["spec"]["containers"][0]
         words = " ".join(main.get("command", []) + main.get("args", []))
         once = "job-name" in pod["metadata"].get("labels", {}) and not RUNS_ON.search(words + main["image"])
         failed = once and FAILS.search(words)
-        ready = not once and not any("exec" in container.get("readinessProbe", {}) for container in pod["spec"]["containers"])
+        ready = not once and not any(container.get("readinessProbe", {}).get("initialDelaySeconds", 0) > 60 for container in pod["spec"]["containers"])
         address = pod["status"].get("podIP")
         if not address:
             self.run_pods += 1
