@@ -27,12 +27,14 @@ Words Pieces(std::string_view text, char separator) {
   return out;
 }
 
-// Takes "GATE?" off the front of a word. False if the gate is off.
+// Takes each "GATE?" off the front of a word. False if one of the gates is off.
 bool TakeGate(std::string_view& word, const GateEnabled& gate_enabled) {
-  const auto parts = base::Cut(word, "?");
-  if (!parts || parts->first.find(' ') != std::string_view::npos) return true;
-  word = parts->second;
-  return !gate_enabled || gate_enabled(parts->first);
+  for (bool enabled = true;;) {
+    const auto parts = base::Cut(word, "?");
+    if (!parts || parts->first.find(' ') != std::string_view::npos) return enabled;
+    word = parts->second;
+    enabled = enabled && (!gate_enabled || gate_enabled(parts->first));
+  }
 }
 
 // A list in the data, its shorthands spelled out, in alphabetical order as Kubernetes stores it.

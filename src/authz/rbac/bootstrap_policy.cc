@@ -19,7 +19,8 @@
 //   bind ROLE in=NAMESPACE [as=NAME] SUBJECT…     a RoleBinding of a Role; subjects are user:NAME,
 //                                                 group:NAME, sa:NAMESPACE/NAME
 //   GATE?…                                        before a line, the name of a role or an element
-//                                                 of a list: only where the feature gate is on
+//                                                 of a list: only where the feature gate is on,
+//                                                 or all of several
 //
 // Left out: roles of what is not served behind its feature gate, and those of cloud providers.
 
@@ -424,6 +425,15 @@ controller statefulset-controller
   core | persistentvolumeclaims | delete,update
   core | pods/finalizers | update
   events
+controller StorageVersionAPI?APIServerIdentity?storage-version-garbage-collector
+  coordination.k8s.io | leases | read
+  internal.apiserver.k8s.io | storageversions | delete,get,list,patch,update,watch
+  internal.apiserver.k8s.io | storageversions/status | get,patch,update
+controller StorageVersionMigrator?storage-version-migrator-controller
+  * | * | create,list,patch
+  apiextensions.k8s.io | customresourcedefinitions | get
+  apiextensions.k8s.io | customresourcedefinitions/status | patch
+  storagemigration.k8s.io | storageversionmigrations/status | update
 controller ttl-after-finished-controller
   batch | jobs | delete,get,list,watch
   events

@@ -191,6 +191,9 @@ TEST_F(RbacTest, BootstrapRolesFollowTheFeatureGates) {
             R"("resources":["clustertrustbundles"]}])");
   constexpr std::pair<std::string_view, std::string_view> kGated[] = {
       {"PodCertificateRequest", "system:controller:podcertificaterequestcleaner"},
+      {"StorageVersionAPI", "system:controller:storage-version-garbage-collector"},
+      {"APIServerIdentity", "system:controller:storage-version-garbage-collector"},
+      {"StorageVersionMigrator", "system:controller:storage-version-migrator-controller"},
       {"DRAResourcePoolStatus", "system:controller:resourcepoolstatusrequest-controller"}};
   for (const auto& [gate, role] : kGated) {
     EXPECT_NE(rules_without("", role), "no role");
