@@ -20,6 +20,7 @@
 #include "engine/codec/message_builder.h"
 #include "engine/codec/protobuf_fields.h"
 #include "engine/codec/protobuf_wire.h"
+#include "golang/time.h"
 #include "json/reader.h"
 
 namespace portcullis::engine {
@@ -439,10 +440,7 @@ class Reader {
         const std::int64_t seconds = TRY(Named("Timestamp", "Seconds", bytes, 1, kVarint)).AsInt();
         const std::int64_t nanos = TRY(Named("Timestamp", "Nanos", bytes, 2, kVarint)).AsInt();
         if (bytes.empty()) return json::Value();
-        const base::WallTime time(std::chrono::duration_cast<base::WallTime::duration>(
-            std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)));
-        return json::String(arena_, field.shape == Shape::kTime ? base::FormatTime(time)
-                                                                : base::FormatMicroTime(time));
+        return TimeOf(field.shape, seconds, static_cast<std::int32_t>(nanos));
       }
       case Shape::kDuration: {
         const std::int64_t nanos = TRY(Named(field.type, "Duration", bytes, 1, kVarint)).AsInt();
@@ -451,6 +449,18 @@ class Reader {
       default:
         return json::Value();
     }
+  }
+
+  // Go takes whole seconds, of a MicroTime whole microseconds; its zero time is null.
+  json::Value TimeOf(Shape shape, std::int64_t seconds, std::int32_t nanos) {
+    constexpr std::int32_t kSecond = 1'000'000;
+    constexpr golang::Moment kZero{.seconds = -62135596800};
+    const std::int32_t micros = shape == Shape::kTime ? 0 : nanos / 1000;
+    const std::int32_t carry = micros / kSecond - (micros % kSecond < 0 ? 1 : 0);
+    const golang::Moment moment{seconds + carry, (micros - carry * kSecond) * 1000};
+    if (moment == kZero) return json::Value();
+    return json::String(arena_, shape == Shape::kTime ? golang::FormatTime(moment)
+                                                      : golang::FormatMicroTime(moment));
   }
 
   // Go reads each text that comes.

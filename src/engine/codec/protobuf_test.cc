@@ -52,6 +52,34 @@ TEST(Protobuf, ReadsAnObjectWithMaps) {
             R"({"apiVersion":"v1","data":{"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}})");
 }
 
+TEST(Protobuf, ReadsTimesOfAnyYear) {
+  const auto timestamp = [](std::int64_t seconds, std::int32_t nanos) {
+    std::string out;
+    for (const auto& [tag, signed_value] : {std::pair('\x08', seconds), {'\x10', nanos}}) {
+      out += tag;
+      auto value = static_cast<std::uint64_t>(signed_value);
+      for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
+      out += static_cast<char>(value);
+    }
+    return out;
+  };
+  const auto renewed = [&](std::int64_t seconds, std::int32_t nanos) {
+    const std::string spec = Bytes(4, timestamp(seconds, nanos));
+    const std::string json = Json(EnvelopeOf("coordination.k8s.io/v1", "Lease", Bytes(2, spec)));
+    const std::size_t at = json.find("Time\":");
+    return at == std::string::npos ? "" : json.substr(at + 6, json.size() - at - 8);
+  };
+  EXPECT_EQ(renewed(-62135596798, 0), R"("0001-01-01T00:00:02.000000Z")");
+  EXPECT_EQ(renewed(253402300799, 999999999), R"("9999-12-31T23:59:59.999999Z")");
+  EXPECT_EQ(renewed(0, 1999), R"("1970-01-01T00:00:00.000001Z")");
+  EXPECT_EQ(renewed(0, -1001), R"("1969-12-31T23:59:59.999999Z")");
+  EXPECT_EQ(renewed(0, 2000001000), R"("1970-01-01T00:00:02.000001Z")");
+  EXPECT_EQ(renewed(-62135596800, 0), "null");
+  EXPECT_EQ(Json(EnvelopeOf("v1", "ConfigMap", Bytes(1, Bytes(8, timestamp(5, 1999999999))))),
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":)"
+            R"({"creationTimestamp":"1970-01-01T00:00:05Z"}})");
+}
+
 // docs/legacy.md. The numbers are those of k8s.io/api of 1.8 and 1.22.
 TEST(Protobuf, ReadsWhatKubernetesHasDropped) {
   const std::string rule = Bytes(1, "") + Bytes(2, "v1") + Bytes(3, "pods");
