@@ -240,7 +240,7 @@ class Hostile:
             ("a question about the server itself", b"OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
              b"HTTP/1.1 200 OK\r\n"),
             ("chunks in HTTP/1.0", b"POST /version HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
-             b"5\r\nhello\r\n0\r\n\r\n", b"HTTP/1.1 40"),
+             b"5\r\nhello\r\n0\r\n\r\n", b"HTTP/1.0 40"),
             ("no host", b"GET /version HTTP/1.1\r\n\r\n", b"HTTP/1.1 400 "),
             ("a head of 2 MB", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * (2 << 20) + b"\r\n\r\n", b"HTTP/1.1 431 "),
         ]

@@ -40,7 +40,7 @@ std::string& Http1Session::BuildHead(int status, const Headers& headers,
                                      std::size_t content_length) {
   std::string& head = connection_.shard().head_buffer();
   head.clear();
-  head.append("HTTP/1.1 ");
+  head.append(version_ < 11 ? "HTTP/1.0 " : "HTTP/1.1 ");
   AppendNumber(static_cast<std::size_t>(status), 10, head);
   head.push_back(' ');
   head.append(StatusText(status));
@@ -91,10 +91,9 @@ void Http1Session::EndHead(std::string& head) {
   if (parser_ && !MayDropBody()) keep_alive_ = false;
   // The server may be draining before this connection has been told.
   if (draining_ || connection_.core().draining) keep_alive_ = false;
-  if (!keep_alive_) {
-    head.append("Connection: close\r\n");
-  } else if (version_ < 11) {
-    head.append("Connection: keep-alive\r\n");
+  const bool stays_by_itself = version_ >= 11;  // only the other end is told
+  if (keep_alive_ != stays_by_itself) {
+    head.append(keep_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
   }
   head.append("\r\n");
 }

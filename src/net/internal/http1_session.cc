@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "golang/url.h"
 
 namespace portcullis::net::internal {
 namespace {
@@ -15,6 +16,27 @@ constexpr std::size_t kDefaultBodyLimit = 3 << 20;
 constexpr std::size_t kMaxReserve = 256 << 10;
 // A body up to this size is waited for a moment before the head is handed over (bodies_on_demand).
 constexpr std::size_t kSmallBody = 64 << 10;
+
+// As Go's server: what else may be in a Host field makes it malformed.
+constexpr std::string_view kHostCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!$%&()*+,-.:;='[]_~";
+
+// Whether the head that begins `bytes` is of a version that is none of HTTP/1.
+bool IsOfAnotherVersion(std::string_view bytes) {
+  std::string_view line = bytes.substr(0, bytes.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::string_view version = line.substr(line.rfind(' ') + 1);
+  return version.size() == 8 && version.starts_with("HTTP/") && is_digit(version[5]) &&
+         version[5] != '1' && version[6] == '.' && is_digit(version[7]);
+}
+
+// Whether Go can make a URL of it.
+bool IsTarget(std::string_view target) {
+  if (!target.starts_with('/')) return target == "*" || golang::ParseRequestUri(target).ok();
+  const std::string_view path = target.substr(0, target.find('?'));
+  return path.find('%') == path.npos || golang::PathUnescape(path).ok();
+}
 
 }  // namespace
 
@@ -57,6 +79,7 @@ std::string_view Http1Session::Process(std::string_view bytes) {
       BeginMessage();
     }
     std::size_t consumed = 0;
+    const std::string_view unread = bytes;
     const auto result = parser_->Feed(bytes, consumed);
     bytes.remove_prefix(std::min(consumed, bytes.size()));
     switch (result) {
@@ -87,7 +110,11 @@ std::string_view Http1Session::Process(std::string_view bytes) {
           connection_.Close();
           return {};
         }
-        Refuse(400, "");
+        if (!parser_->head_done() && IsOfAnotherVersion(unread)) {
+          Refuse(505, "unsupported protocol version");
+        } else {
+          Refuse(400, "");
+        }
         return {};
     }
     if (connection_.closed()) return {};
@@ -188,9 +215,8 @@ bool Http1Session::OnHead() {
     refuse_detail_ = detail;
     return false;
   };
-  if (hosts_ == 0 && version_ >= 11) return refuse(400, "missing required Host header");
-  if (hosts_ > 1) return refuse(400, "too many Host headers");
-  if (!lengths_plain_) return refuse(400, "");
+  const bool is_target = request_.method == "CONNECT" || IsTarget(request_.target);
+  if (hosts_ > 1 || !lengths_plain_ || !is_target) return refuse(400, "");
   const auto encoding = request_.headers.Get("Transfer-Encoding");
   if (!encoding.empty() && version_ < 11) {
     // Go does not know it in HTTP/1.0. What follows is then no body, and whatever it is, it is not
@@ -200,6 +226,10 @@ bool Http1Session::OnHead() {
   }
   if (!encoding.empty() && !base::EqualsIgnoreCase(encoding, "chunked")) {
     return refuse(501, "Unsupported transfer encoding");
+  }
+  if (hosts_ == 0 && version_ >= 11) return refuse(400, "missing required Host header");
+  if (request_.authority.find_first_not_of(kHostCharacters) != std::string::npos) {
+    return refuse(400, "malformed Host header");
   }
   // RFC 9112 §3.2.2: an absolute target carries the host.
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -273,12 +303,13 @@ void Http1Session::Refuse(int status, std::string_view detail) {
                                   connection_.loop().HttpDate(), "\r\nContent-Length: 0\r\n\r\n"));
     return connection_.CloseWhenFlushed(true);
   }
-  std::string text = base::StrCat(std::to_string(status), " ", StatusText(status));
-  if (!detail.empty()) text += base::StrCat(": ", detail);
-  connection_.Send(base::StrCat("HTTP/1.1 ", std::to_string(status), " ", StatusText(status),
+  std::string line = base::StrCat(std::to_string(status), " ", StatusText(status));
+  const bool is_all = status == 501;  // the detail is all that is told, and not in the first line
+  if (!detail.empty() && !is_all) line += base::StrCat(": ", detail);
+  connection_.Send(base::StrCat("HTTP/1.1 ", line,
                                 "\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                 "Connection: close\r\n\r\n",
-                                text));
+                                is_all ? detail : line));
   connection_.CloseWhenFlushed(true);
 }
 
