@@ -3,8 +3,6 @@
 #include "server/rest_options.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "api/api_status.h"
 #include "api/catalog/catalog.h"
@@ -19,6 +17,7 @@
 #include "engine/codec/body.h"
 #include "golang/strconv.h"
 #include "json/writer.h"
+#include "registry/validation/object_meta.h"
 
 namespace portcullis::server {
 
@@ -30,7 +29,6 @@ using engine::WriteOptions;
 namespace {
 
 constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
-constexpr std::size_t kMaxManagerLength = 128;
 
 json::Value StringArray(json::Arena& arena, const std::vector<std::string>& values) {
   json::ArrayBuilder array(arena);
@@ -45,25 +43,6 @@ void CheckDryRun(json::Arena& arena, const std::vector<std::string>& values,
     errors.push_back(api::NotSupported(api::FieldPath("dryRun"),
                                        api::BadValue(StringArray(arena, values)), {"All"}));
     return;
-  }
-}
-
-void CheckFieldManager(const std::string& manager, api::FieldErrors& errors) {
-  const api::FieldPath path("fieldManager");
-  if (manager.size() > kMaxManagerLength) {
-    errors.push_back(api::TooLong(path, static_cast<int>(kMaxManagerLength)));
-  }
-  for (std::size_t at = 0; at < manager.size();) {
-    std::size_t size = 1;
-    const char32_t rune = base::DecodeRune(std::string_view(manager).substr(at), size);
-    if (!base::IsPrintable(rune)) {
-      std::array<char, 12> code{};
-      std::snprintf(code.data(), code.size(), "U+%04X", static_cast<unsigned>(rune));
-      errors.push_back(api::Invalid(path, manager,
-                                    base::StrCat("invalid character ", code.data(),
-                                                 " (at position ", std::to_string(at), ")")));
-    }
-    at += size;
   }
 }
 
@@ -102,7 +81,7 @@ base::Result<WriteOptions> ReadWriteOptions(Call& call, WriteKind kind) {
           api::Forbidden(api::FieldPath("force"), "may not be specified for non-apply patch"));
     }
   }
-  CheckFieldManager(options.field_manager, errors);
+  registry::CheckFieldManager(options.field_manager, api::FieldPath("fieldManager"), errors);
   CheckDryRun(call.arena, dry_run, errors);
   const std::string_view given_validation = query.Get("fieldValidation");
   const auto validation = engine::FieldValidationNamed(given_validation);

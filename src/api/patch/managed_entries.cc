@@ -55,7 +55,7 @@ base::Result<Entries> DecodeEntries(Value list) {
 
 Value EncodeEntry(json::Arena& arena, const Entry& entry, Value fields) {
   json::ObjectBuilder item(arena);
-  item.Set("manager", entry.manager);
+  if (!entry.manager.empty()) item.Set("manager", entry.manager);
   item.Set("operation", entry.operation);
   item.Set("apiVersion", entry.api_version);
   if (!entry.time.empty()) item.Set("time", entry.time);

@@ -3,6 +3,8 @@
 #include "registry/validation/object_meta.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "api/view/metadata.h"
@@ -68,6 +70,27 @@ void CheckFinalizers(json::Value finalizers, const FieldPath& path, api::FieldEr
   }
 }
 
+void CheckManagedFields(json::Value entries, const FieldPath& path, api::FieldErrors& errors) {
+  constexpr std::size_t kMaxSubresource = 256;
+  std::size_t index = 0;
+  for (const json::Value& entry : entries.elements()) {
+    const FieldPath at = path.Index(index++);
+    const auto must_be_one_of = [&](std::string_view field, std::string_view one,
+                                    std::string_view other, std::string_view text) {
+      const std::string_view value = entry[field].AsString();
+      if (value != one && value != other) {
+        errors.push_back(api::Invalid(at.Child(field), value, text));
+      }
+    };
+    must_be_one_of("operation", "Apply", "Update", "must be `Apply` or `Update`");
+    must_be_one_of("fieldsType", "", "FieldsV1", "must be `FieldsV1`");
+    CheckFieldManager(entry["manager"].AsString(), at.Child("manager"), errors);
+    if (entry["subresource"].AsString().size() > kMaxSubresource) {
+      errors.push_back(api::TooLong(at.Child("subresource"), static_cast<int>(kMaxSubresource)));
+    }
+  }
+}
+
 // `check_name` is how names of the kind are checked: (name, is_prefix) -> texts.
 template <typename CheckName>
 void CheckMetadata(const api::view::Metadata& metadata, bool namespaced,
@@ -99,6 +122,7 @@ void CheckMetadata(const api::view::Metadata& metadata, bool namespaced,
   CheckAnnotations(metadata.annotations(), path.Child("annotations"), errors);
   CheckOwnerReferences(metadata.owner_references(), path.Child("ownerReferences"), errors);
   CheckFinalizers(metadata.finalizers(), path.Child("finalizers"), errors);
+  CheckManagedFields(metadata.value()["managedFields"], path.Child("managedFields"), errors);
 }
 
 void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& errors) {
@@ -146,9 +170,31 @@ void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& 
   CheckLabels(metadata.labels(), path.Child("labels"), errors);
   CheckAnnotations(metadata.annotations(), path.Child("annotations"), errors);
   CheckOwnerReferences(metadata.owner_references(), path.Child("ownerReferences"), errors);
+  CheckManagedFields(metadata.value()["managedFields"], path.Child("managedFields"), errors);
 }
 
 }  // namespace
+
+void CheckFieldManager(std::string_view manager, const FieldPath& path, api::FieldErrors& errors) {
+  constexpr std::size_t kMaxLength = 128;
+  if (manager.size() > kMaxLength) {
+    errors.push_back(api::TooLong(path, static_cast<int>(kMaxLength)));
+  }
+  const bool plain =
+      std::all_of(manager.begin(), manager.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  for (std::size_t at = plain ? manager.size() : 0; at < manager.size();) {
+    std::size_t size = 1;
+    const char32_t rune = base::DecodeRune(manager.substr(at), size);
+    if (!base::IsPrintable(rune)) {
+      std::array<char, 12> code{};
+      std::snprintf(code.data(), code.size(), "U+%04X", static_cast<unsigned>(rune));
+      errors.push_back(api::Invalid(path, manager,
+                                    base::StrCat("invalid character ", code.data(),
+                                                 " (at position ", std::to_string(at), ")")));
+    }
+    at += size;
+  }
+}
 
 void ValidateObjectMeta(const Context& ctx, json::Value object, bool namespaced,
                         const Strategy& strategy, api::FieldErrors& errors) {
