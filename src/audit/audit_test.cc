@@ -191,7 +191,9 @@ TEST(SourceIps, ComeFromHeadersAndPeer) {
   using Strings = std::vector<std::string>;
   EXPECT_EQ(SourceIps("", "", "127.0.0.1:5"), (Strings{"127.0.0.1"}));
   EXPECT_EQ(SourceIps("1.1.1.1, 2.2.2.2, junk!", "3.3.3.3", "[::1]:5"),
-            (Strings{"1.1.1.1", "2.2.2.2", "::1"}));
+            (Strings{"1.1.1.1", "2.2.2.2", "3.3.3.3", "::1"}));
+  EXPECT_EQ(SourceIps("1.1.1.1, 2.2.2.2", "1.1.1.1", "1.1.1.1:5"),
+            (Strings{"1.1.1.1", "2.2.2.2", "1.1.1.1"}));
   EXPECT_EQ(SourceIps("", "3.3.3.3", "3.3.3.3:5"), (Strings{"3.3.3.3"}));
 }
 

@@ -71,12 +71,17 @@ std::string ObjectJson(json::Value object, bool omit_managed_fields) {
   json::Arena arena;
   if (omit_managed_fields) {
     object = json::RemovePath(arena, object, {"metadata", "managedFields"});
-    // The items of a list have managed fields as well.
+    // The items of a list have managed fields as well, and the objects of a table.
     json::ArrayBuilder items(arena);
+    json::ArrayBuilder rows(arena);
     for (json::Value item : object["items"].elements()) {
       items.Add(json::RemovePath(arena, item, {"metadata", "managedFields"}));
     }
+    for (json::Value row : object["rows"].elements()) {
+      rows.Add(json::RemovePath(arena, row, {"object", "metadata", "managedFields"}));
+    }
     if (items.size() > 0) object = json::With(arena, object, "items", items.Build());
+    if (rows.size() > 0) object = json::With(arena, object, "rows", rows.Build());
   }
   return json::ToString(object);
 }
@@ -183,26 +188,23 @@ std::optional<std::string> Event::Encode(Stage stage, base::WallTime now) const 
 }
 
 std::string AuditId(std::string_view header) {
-  static constexpr std::size_t kLongest = 64;
-  return header.empty() ? base::Uuid() : std::string(header.substr(0, kLongest));
+  return header.empty() ? base::Uuid() : std::string(header);
 }
 
 std::vector<std::string> SourceIps(std::string_view forwarded_for, std::string_view real_ip,
                                    std::string_view remote_address) {
   std::vector<std::string> ips;
-  auto add = [&](std::string_view ip) {
-    ip = base::Trim(ip);
-    const bool is_ip =
-        !ip.empty() && ip.find_first_not_of("0123456789abcdefABCDEF.:") == std::string_view::npos;
-    if (is_ip && (ips.empty() || ips.back() != ip)) ips.emplace_back(ip);
+  const auto add = [&](std::string_view text, bool anew) {
+    const std::string_view ip = base::Trim(text);
+    if (ip.empty() || ip.find_first_not_of("0123456789abcdefABCDEF.:") != ip.npos) return;
+    if (anew || std::find(ips.begin(), ips.end(), ip) == ips.end()) ips.emplace_back(ip);
   };
-  for (std::string_view ip : base::Split(forwarded_for, ',')) add(ip);
-  // X-Real-Ip counts only where there is no list.
-  if (ips.empty()) add(real_ip);
+  for (std::string_view ip : base::Split(forwarded_for, ',')) add(ip, true);
+  add(real_ip, false);
   // "127.0.0.1:50123", "[::1]:50123"
   std::string_view peer = remote_address.substr(0, remote_address.rfind(':'));
   if (peer.starts_with('[') && peer.ends_with(']')) peer = peer.substr(1, peer.size() - 2);
-  add(peer);
+  add(peer, ips.empty() || ips.back() != peer);
   return ips;
 }
 

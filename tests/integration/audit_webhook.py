@@ -26,7 +26,7 @@ kind: Policy
 omitStages: [{omitted}]
 rules:
 - level: Metadata
-  resources: [{{group: "", resources: [configmaps]}}]
+  resources: [{{group: "", resources: [configmaps, pods/log]}}]
 - level: None
 """
 
@@ -128,6 +128,31 @@ def of_unknown_clients(program, certificates):
         expect("the number of events", len((server.folder / "audit.log").read_text().splitlines()), 2)
 
 
+def of_long_running_requests(program, certificates):
+    """What is long-running starts and completes, also a refusal; what is written since no form is accepted is not recorded."""
+    receiver = Receiver(certificates)
+    with started(program, certificates, receiver, "--audit-webhook-mode=blocking", "--audit-log-path={folder}/audit.log") as server:
+        log = server.folder / "audit.log"
+        pod = CONFIGMAPS.replace("configmaps", "pods/none")
+        of_code = lambda code: {"metadata": {}, "code": code}
+        for path, headers, stages, status in (
+                (f"{CONFIGMAPS}?watch=1&timeoutSeconds=1", {}, ["ResponseStarted", "ResponseComplete"], of_code(200)),
+                (f"{pod}/log?tailLines=x", {}, ["ResponseStarted", "ResponseComplete"],
+                 {"metadata": {}, "status": "Failure", "message": 'strconv.ParseInt: parsing "x": invalid syntax', "reason": "BadRequest", "code": 400}),
+                (CONFIGMAPS, {"Accept": "text/html"}, ["ResponseComplete"], of_code(406)),
+                (CONFIGMAPS, {"Audit-ID": "x" * 100, "X-Forwarded-For": "1.2.3.4", "X-Real-Ip": "5.6.7.8"}, ["ResponseComplete"], of_code(200))):
+            known = log.read_text().count("\n") if log.exists() else 0
+            connection = server.connect()
+            connection.request("GET", path, headers=headers)
+            connection.getresponse().read()
+            until(f"the events of {path}", lambda: log.exists() and log.read_text().count("\n") == known + len(stages))
+            events = [json.loads(line) for line in log.read_text().splitlines()[known:]]
+            expect(f"the stages of {path}", [event["stage"] for event in events], stages)
+            expect(f"the status of {path}", [event["responseStatus"] for event in events], [status] * len(stages))
+        expect("the id", events[0]["auditID"], "x" * 100)
+        expect("the addresses", events[0]["sourceIPs"], ["1.2.3.4", "5.6.7.8", "127.0.0.1"])
+
+
 def not_at_all(program, certificates):
     """Who cannot be noted is not served; but only when the request begins."""
     receiver = Receiver(certificates)
@@ -152,4 +177,4 @@ def not_at_all(program, certificates):
 
 
 if __name__ == "__main__":
-    run("audit_webhook", __doc__, [in_batches, one_by_one, of_unknown_clients, not_at_all], peers.Certificates)
+    run("audit_webhook", __doc__, [in_batches, one_by_one, of_unknown_clients, of_long_running_requests, not_at_all], peers.Certificates)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "engine/codec/codec.h"
 #include "json/reader.h"
 #include "metrics/access_metrics.h"
 #include "metrics/apiserver_metrics.h"
@@ -177,23 +178,35 @@ void AddAnnotations(Call& call) {
   }
 }
 
-void WriteEvent(Call& call, audit::Stage stage) {
-  if (const auto line = call.audit->Encode(stage, call.env.clock->Now())) {
-    call.env.request_metrics->audit_events.With({}).Increment();
-    const base::Status written = call.env.audit_sink->Write(*line);
+void WriteEvent(const Environment& env, const audit::Event& event, audit::Stage stage) {
+  if (const auto line = event.Encode(stage, env.clock->Now())) {
+    env.request_metrics->audit_events.With({}).Increment();
+    const base::Status written = env.audit_sink->Write(*line);
     if (!written.ok()) base::LogError("audit event lost", {{"error", written.message()}});
   }
 }
 
-void EndAudit(Call& call, const Reply& reply, std::string_view content) {
-  if (!call.audit) return;
+// What the client has sent, its members in Go's order.
+json::Value RequestObject(Call& call) {
+  const json::Value object = call.request_object;
+  const bool is_recorded = call.audit->wants_request_object() && call.resource != nullptr &&
+                           !call.resource->custom && object["kind"].AsString() == call.kind().kind;
+  return is_recorded ? engine::AsStored(*call.catalog, call.arena, call.kind(), object) : object;
+}
+
+// `begins`: nothing has recorded yet that the answer starts.
+void EndAudit(Call& call, const Reply& reply, std::string_view content, bool begins = true) {
+  if (!call.audit || reply.streaming) return;  // a watch records its own
   audit::Event& event = *call.audit;
   AddAnnotations(call);
   AnnotateLatency(call, event);
-  event.SetRequestObject(call.request_object);
+  event.SetRequestObject(RequestObject(call));
   event.SetResponseCode(reply.status);
-  // A Status is part of the event at every level, that of a deletion, too.
-  if (reply.status >= 400 || event.wants_response_object() || IsStatus(reply, content)) {
+  // A Status is part of the event at every level, that of a deletion, too. The one that says that no
+  // form of an object is accepted is sent as it is, and none of it recorded.
+  const bool is_recorded =
+      reply.status >= 400 || event.wants_response_object() || IsStatus(reply, content);
+  if (is_recorded && reply.status != 406) {
     if (!reply.value.is_null()) {
       event.SetResponseObject(reply.value);
     } else if (auto body = json::Parse(call.arena, content); body.ok()) {
@@ -201,9 +214,11 @@ void EndAudit(Call& call, const Reply& reply, std::string_view content) {
     }
   }
   // Of a client that is not known only the refusal is told.
-  const auto stage = reply.streaming || event.user.name.empty() ? audit::Stage::kResponseStarted
-                                                                : audit::Stage::kResponseComplete;
-  WriteEvent(call, stage);
+  const bool is_unknown = event.user.name.empty();
+  if (is_unknown || (begins && IsLongRunning(call.info))) {
+    WriteEvent(call.env, event, audit::Stage::kResponseStarted);
+  }
+  if (!is_unknown) WriteEvent(call.env, event, audit::Stage::kResponseComplete);
 }
 
 void Send(Call& call, Reply& reply) {
@@ -235,8 +250,10 @@ net::Headers HeadersOf(const Call& call, Reply& reply) {
   net::Headers headers = std::move(reply.headers);
   headers.Reserve(headers.size() + 8);
   headers.Set("Audit-Id", call.audit_id);
-  if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   if (!reply.content_type.empty()) headers.Set("Content-Type", reply.content_type);
+  // A path that cannot be read ends before the filters that set the others.
+  if (!call.info.error.empty()) return headers;
+  if (!headers.Has("Cache-Control")) headers.Set("Cache-Control", "no-cache, private");
   if (call.env.answer_headers != nullptr) {
     call.env.answer_headers->AddTo(headers, call, reply.is_late);
   }
@@ -252,14 +269,21 @@ void NoteOutcome(Call& call, int status) {
   Reply reply;
   reply.status = status;
   if (call.trace != nullptr) call.env.traces->End(call, reply);
-  EndAudit(call, reply, {});
+  EndAudit(call, reply, {}, /*begins=*/false);
 }
 
 void NoteStart(Call& call, int status) {
   if (!call.audit || !IsLongRunning(call.info)) return;
   AddAnnotations(call);
   call.audit->SetResponseCode(status);
-  WriteEvent(call, audit::Stage::kResponseStarted);
+  WriteEvent(call.env, *call.audit, audit::Stage::kResponseStarted);
+}
+
+std::function<void()> EndOf(const Call& call) {
+  if (!call.audit || call.audit->depth().Omits(audit::Stage::kResponseComplete)) return [] {};
+  return [event = *call.audit, &env = call.env] {
+    WriteEvent(env, event, audit::Stage::kResponseComplete);
+  };
 }
 
 // Its names are those of the group and version of an APIService, for users who are authorized for them.

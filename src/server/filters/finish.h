@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 
 #include "metrics/metrics.h"
 #include "metrics/request_series.h"
@@ -18,6 +19,8 @@ void Finish(Call& call, Reply reply);
 void NoteOutcome(Call& call, int status);
 // Its beginning, if it is long-running: likewise.
 void NoteStart(Call& call, int status);
+// What records the end of a call that has started, once it has ended.
+std::function<void()> EndOf(const Call& call);
 // Counts a call that another server could not be asked for.
 void CountUnreached(const Call& call, int status);
 // The headers of an answer, those of `reply` among them.

@@ -119,12 +119,15 @@ VerbResult Watch(Call& call) {
   const bool goes_on = Start(call, *session, reply);
   // Of a connection that is a WebSocket kube-apiserver knows no status.
   const auto series = filters::SeriesOf(call, session->web_socket ? 0 : 200);
+  filters::NoteStart(call, reply.status);
+  auto end = filters::EndOf(call);
   if (goes_on && !failure.ok()) {
     call.exchange->Write(ErrorLine(*session, failure));
     call.exchange->Finish();
   }
   if (!goes_on || !failure.ok()) {
     filters::CountIn(series, call.env.clock->Steady() - call.started, {}, 0);
+    end();
     return reply;
   }
   metrics::Gauge& running = filters::LongRunning(call);
@@ -133,12 +136,13 @@ VerbResult Watch(Call& call) {
   if (flow_control::FlowControl* flow_control = call.env.seats->flow_control()) {
     forget = flow_control->watches().Register(FactsOf(call), call.info.query.Get("fieldSelector"));
   }
-  session->on_end = [&running, forget = std::move(forget), series, started = call.started,
-                     clock = call.env.clock, &sent = session->sent,
+  session->on_end = [&running, forget = std::move(forget), end = std::move(end), series,
+                     started = call.started, clock = call.env.clock, &sent = session->sent,
                      waited = call.seat != nullptr ? call.seat->waited() : base::Duration{}] {
     running.Add(-1);
     filters::CountIn(series, clock->Steady() - started, waited, sent);
     if (forget) forget();
+    end();
   };
   call.env.watches->Add(std::move(session));
   return reply;
