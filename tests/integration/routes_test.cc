@@ -113,5 +113,47 @@ TEST_F(NamespaceRights, EndAtTheBorder) {
   }
 }
 
+TEST(Routes, HaveTheHeadsOfTheFiltersThatTheyReach) {
+  TestServer server;
+  const Answer index = server.Get("/index.html");
+  EXPECT_EQ(index.body, server.Get("/").body);
+  // One check has no head of its own, all of them together have.
+  EXPECT_FALSE(server.Get("/livez/ping").headers.Has("X-Content-Type-Options"));
+  EXPECT_EQ(server.Get("/livez").headers.Get("X-Content-Type-Options"), "nosniff");
+  const Answer unreadable = server.Call("GET", "/api/v1/watch", {}, {{"Audit-Id", "mine"}});
+  EXPECT_EQ(unreadable.status, 500);
+  EXPECT_EQ(unreadable.headers.Get("Audit-Id"), "mine");
+  EXPECT_FALSE(unreadable.headers.Has("Cache-Control"));
+}
+
+TEST(Routes, OfLogsCheckTheirOptionsFirst) {
+  TestServer server;
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"sinceTime=x",
+       R"(parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")"},
+      {"sinceTime=2020-01-01T00:00:00Z&sinceSeconds=1",
+       R"(PodLogOptions "p" is invalid: []: Forbidden: at most one of `sinceTime` or )"
+       "`sinceSeconds` may be specified"},
+      {"stream=All", R"(PodLogOptions "p" is invalid: stream: Forbidden: may not be specified)"},
+      {"sinceTime=2020-01-01T00:00:00Z", R"(pods "p" not found)"},
+      {"sinceTime=null", R"(pods "p" not found)"},
+  };
+  for (const auto& [query, text] : cases) {
+    const auto path = base::StrCat("/api/v1/namespaces/default/pods/p/log?", query);
+    EXPECT_EQ(server.Get(path).message(), text) << query;
+  }
+}
+
+TEST(Routes, WarnOfATokenBehindTwoSpaces) {
+  TestServer server;
+  const Answer warned = server.As(" x", "GET", "/api/v1/namespaces/default");
+  EXPECT_EQ(warned.status, 403);
+  EXPECT_EQ(warned.warnings(),
+            std::vector<std::string>{
+                R"(299 - "the provided Authorization header contains extra space before )"
+                R"(the bearer token, and is ignored")"});
+  EXPECT_TRUE(server.As("x", "GET", "/api/v1/namespaces/default").warnings().empty());
+}
+
 }  // namespace
 }  // namespace portcullis

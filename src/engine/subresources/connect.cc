@@ -76,13 +76,9 @@ base::Status ServiceUnreachable(Operation& op, const ProxyTarget& target) {
   return NotReachable();
 }
 
-std::string NamesOf(json::Value containers) {
-  std::vector<std::string_view> names;
-  for (const json::Value& container : containers.elements()) {
-    names.push_back(container["name"].AsString());
-  }
-  return base::Join(names, " ");
-}
+// As kube-apiserver goes through them.
+constexpr std::string_view kContainerLists[] = {"initContainers", "containers",
+                                                "ephemeralContainers"};
 
 // That the pod has the container, or one that need not be named.
 base::Status CheckContainer(json::Value pod, std::string_view container) {
@@ -90,15 +86,16 @@ base::Status CheckContainer(json::Value pod, std::string_view container) {
   const json::Value spec = pod["spec"];
   if (container.empty()) {
     if (spec["containers"].size() == 1) return base::OkStatus();
-    std::string text = base::StrCat("a container name must be specified for pod ", name,
-                                    ", choose one of: [", NamesOf(spec["containers"]), "]");
-    if (!spec["initContainers"].empty()) {
-      text +=
-          base::StrCat(" or one of the init containers: [", NamesOf(spec["initContainers"]), "]");
+    std::vector<std::string_view> names;
+    for (const std::string_view list : kContainerLists) {
+      for (const json::Value& one : spec[list].elements()) {
+        names.push_back(one["name"].AsString());
+      }
     }
-    return base::BadRequest(std::move(text));
+    return base::BadRequest(base::StrCat("a container name must be specified for pod ", name,
+                                         ", choose one of: [", base::Join(names, " "), "]"));
   }
-  for (std::string_view list : {"containers", "initContainers", "ephemeralContainers"}) {
+  for (const std::string_view list : kContainerLists) {
     for (const json::Value& one : spec[list].elements()) {
       if (one["name"].AsString() == container) return base::OkStatus();
     }

@@ -241,7 +241,7 @@ Reply Documents::Serve(Call& call) {
   // What kube-apiserver serves as a web service takes slashes at the end; the others do not.
   std::string_view trimmed = path;
   while (trimmed.ends_with('/')) trimmed.remove_suffix(1);
-  if (path == "/") return ServePaths(call);
+  if (path == "/" || path == "/index.html") return ServePaths(call);
   for (std::string_view root : {"/api", "/apis"}) {
     if (trimmed == root || path.starts_with(base::StrCat(root, "/"))) return ServeDiscovery(call);
   }

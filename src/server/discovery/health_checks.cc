@@ -112,7 +112,11 @@ Reply Documents::ServeHealth(Call& call) {
     std::string name = base::Join(std::vector<std::string>(parts.begin() + 1, parts.end()), "/");
     for (const auto& [check, error] : checks) {
       if (check != name) continue;
-      if (error.empty()) return TextReply(200, "ok");
+      if (error.empty()) {
+        Reply reply = TextReply(200, "ok");
+        reply.headers.Remove("X-Content-Type-Options");
+        return reply;
+      }
       return TextReply(500, base::StrCat("internal server error: ", error, "\n"));
     }
     return PageNotFound();

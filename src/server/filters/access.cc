@@ -13,6 +13,7 @@
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "golang/strings.h"
 #include "metrics/access_metrics.h"
 #include "metrics/apiserver_metrics.h"
 #include "server/admission_traces.h"
@@ -67,6 +68,12 @@ void CountAuthorization(Call& call, const authz::Decision& decision) {
   metrics.authorization_duration[index].Observe(EndFilter(call, Filter::kAuthorization));
 }
 
+// "Bearer  x" has an empty token, which is none; what stands behind it is lost.
+bool HasSpaceBeforeToken(std::string_view authorization) {
+  const auto parts = base::Cut(golang::TrimSpace(authorization), " ");
+  return parts && base::EqualsIgnoreCase(parts->first, "bearer") && parts->second.starts_with(' ');
+}
+
 base::Status Authenticate(Call& call) {
   const auto certificate = call.exchange->client_certificate();
   authn::RequestView view{call.headers(), certificate.get(), call.exchange->remote_address()};
@@ -81,6 +88,13 @@ base::Status Authenticate(Call& call) {
     const base::WallTime ends{std::chrono::seconds(certificate->not_after)};
     const std::chrono::duration<double> rest = ends - call.env.clock->Now();
     call.env.access_metrics->certificate_expiration.Observe(rest.count());
+  }
+  // A client certificate is looked at before.
+  if (HasSpaceBeforeToken(call.headers().Get("Authorization")) &&
+      (certificate == nullptr || certificate->chain.empty())) {
+    call.recorder.Warn(
+        "the provided Authorization header contains extra space before the bearer token, and is "
+        "ignored");
   }
   if (!identity.ok() || !*identity) {
     CountAuthentication(call, identity.ok() ? Authenticated::kFailure : Authenticated::kError);
@@ -264,11 +278,11 @@ void NoteIdentity(Call& call) {
 }
 
 base::Status Identify(Call& call, std::optional<Reply>& instead) {
+  if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   if (!call.info.error.empty()) {
     instead = Stumbled(call, base::StrCat("failed to create RequestInfo: ", call.info.error));
     return base::OkStatus();
   }
-  if (call.audit_id.empty()) call.audit_id = audit::AuditId(call.headers().Get("Audit-ID"));
   if (call.env.answer_headers != nullptr) {
     call.allows_origin = call.env.answer_headers->AllowsOrigin(call.headers());
     if (call.allows_origin && call.info.method == "OPTIONS") {  // a preflight request

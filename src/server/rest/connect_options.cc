@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "golang/strconv.h"
+#include "golang/time.h"
 
 namespace portcullis::server::rest {
 
@@ -52,7 +53,7 @@ base::Result<json::Value> ConnectOptions(Call& call) {
   return options.Build();
 }
 
-// What is wrong with the numbers of PodLogOptions.
+// What is wrong with PodLogOptions.
 base::Status CheckLogOptions(Call& call) {
   const Query& query = call.info.query;
   api::FieldErrors errors;
@@ -65,11 +66,19 @@ base::Status CheckLogOptions(Call& call) {
   };
   TRY(check("tailLines", 0, "must be greater than or equal to 0"));
   TRY(check("limitBytes", 1, "must be greater than 0"));
+  if (const std::string_view time = query.Get("sinceTime"); !time.empty() && time != "null") {
+    TRY(golang::ParseTime(time));
+  }
   if (query.Has("sinceSeconds") && query.Has("sinceTime")) {
+    // The path is that of no name in Go.
     errors.push_back(api::Forbidden(
-        api::FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+        api::FieldPath("[]"), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
   } else {
     TRY(check("sinceSeconds", 1, "must be greater than 0"));
+  }
+  // The gate PodLogsQuerySplitStreams is off.
+  if (query.Has("stream")) {
+    errors.push_back(api::Forbidden(api::FieldPath("stream"), "may not be specified"));
   }
   if (errors.empty()) return base::OkStatus();
   return api::InvalidStatus({"", "PodLogOptions"}, call.info.name, errors);

@@ -11,7 +11,7 @@ namespace portcullis::server::rest {
 
 // The options object of a connection (PodExecOptions, PodPortForwardOptions, …).
 base::Result<json::Value> ConnectOptions(Call& call);
-// That the numbers of a PodLogOptions are within their limits.
+// What kube-apiserver checks of a PodLogOptions before it looks for the pod.
 base::Status CheckLogOptions(Call& call);
 
 }  // namespace portcullis::server::rest
