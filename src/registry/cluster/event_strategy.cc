@@ -142,6 +142,8 @@ void ValidateEventUpdate(const Context& ctx, json::Value event, json::Value old,
                          FieldErrors& errors) {
   CheckEvent(ctx, event, errors);
   if (!IsStrict(ctx)) return;
+  CheckMetadataUpdate(event, old, errors);
+  CheckFinalizersQualified(event, errors);
   if (!(event["series"] == old["series"])) CheckSeries(event["series"], errors);
   CheckFixedReference(event["regarding"], old["regarding"], "involvedObject", errors);
   CheckFixedText(event["reason"], old["reason"], "reason", errors);
@@ -186,6 +188,7 @@ void AddEventStrategy(KindTable& table) {
                         .free_finalizers = true,
                         .metadata_last = true,
                         .names = NameStyle::kPathSegment},
+             .metadata = {.update = ""},
              .make = &Make<Events>});
 }
 

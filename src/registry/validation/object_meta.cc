@@ -125,6 +125,8 @@ void CheckMetadata(const api::view::Metadata& metadata, bool namespaced,
   CheckManagedFields(metadata.value()["managedFields"], path.Child("managedFields"), errors);
 }
 
+}  // namespace
+
 void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& errors) {
   const api::view::Metadata metadata(object);
   const api::view::Metadata before(old);
@@ -172,8 +174,6 @@ void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& 
   CheckOwnerReferences(metadata.owner_references(), path.Child("ownerReferences"), errors);
   CheckManagedFields(metadata.value()["managedFields"], path.Child("managedFields"), errors);
 }
-
-}  // namespace
 
 void CheckFieldManager(std::string_view manager, const FieldPath& path, api::FieldErrors& errors) {
   constexpr std::size_t kMaxLength = 128;

@@ -24,6 +24,8 @@ void ValidateNames(json::Value object, api::FieldErrors& errors);
 // with what that checks between. `object` has the resourceVersion it is to be stored against.
 void ValidateObjectMetaUpdate(const Context& ctx, const Strategy& strategy, bool namespaced,
                               json::Value object, json::Value old, api::FieldErrors& errors);
+// What an update checks of the metadata of all kinds.
+void CheckMetadataUpdate(json::Value object, json::Value old, api::FieldErrors& errors);
 // A manager of fields, that of a request's options or of an entry of managedFields.
 void CheckFieldManager(std::string_view manager, const api::FieldPath& path,
                        api::FieldErrors& errors);
