@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "api/api_status.h"
@@ -279,10 +280,12 @@ void NoteStart(Call& call, int status) {
   WriteEvent(call.env, *call.audit, audit::Stage::kResponseStarted);
 }
 
-std::function<void()> EndOf(const Call& call) {
-  if (!call.audit || call.audit->depth().Omits(audit::Stage::kResponseComplete)) return [] {};
-  return [event = *call.audit, &env = call.env] {
-    WriteEvent(env, event, audit::Stage::kResponseComplete);
+std::function<void()> TakeEnd(Call& call) {
+  if (!call.audit) return [] {};
+  auto event = std::make_shared<const audit::Event>(*std::move(call.audit));
+  call.audit.reset();
+  return [event = std::move(event), &env = call.env] {
+    WriteEvent(env, *event, audit::Stage::kResponseComplete);
   };
 }
 

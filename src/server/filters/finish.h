@@ -19,8 +19,8 @@ void Finish(Call& call, Reply reply);
 void NoteOutcome(Call& call, int status);
 // Its beginning, if it is long-running: likewise.
 void NoteStart(Call& call, int status);
-// What records the end of a call that has started, once it has ended.
-std::function<void()> EndOf(const Call& call);
+// Takes the event of a call that has started: what records its end.
+std::function<void()> TakeEnd(Call& call);
 // Counts a call that another server could not be asked for.
 void CountUnreached(const Call& call, int status);
 // The headers of an answer, those of `reply` among them.

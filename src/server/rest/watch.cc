@@ -120,7 +120,7 @@ VerbResult Watch(Call& call) {
   // Of a connection that is a WebSocket kube-apiserver knows no status.
   const auto series = filters::SeriesOf(call, session->web_socket ? 0 : 200);
   filters::NoteStart(call, reply.status);
-  auto end = filters::EndOf(call);
+  auto end = filters::TakeEnd(call);
   if (goes_on && !failure.ok()) {
     call.exchange->Write(ErrorLine(*session, failure));
     call.exchange->Finish();
