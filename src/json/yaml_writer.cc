@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/gotext.h"
@@ -255,8 +256,11 @@ class Emitter {
  private:
   void Node(const Value& value, bool in_mapping) {
     in_mapping_ = in_mapping;
-    if (indent_ >= kMaxIndentedLevels * dialect_.step && !value.empty()) {
-      return Indicator(ToString(value), true, false);
+    if (!in_flow_ && !value.empty() && indent_ >= kMaxIndentedLevels * dialect_.step) {
+      in_flow_ = true;
+      Flow(value);
+      in_flow_ = false;
+      return;
     }
     switch (value.type()) {
       case Type::kNull:
@@ -314,8 +318,33 @@ class Emitter {
     indent_ = outer;
   }
 
+  // In brackets, on one line.
+  void Flow(const Value& value) {
+    if (value.empty()) return Node(value, true);
+    Indicator(value.is_object() ? "{" : "[", true, false);
+    auto separate = [&, first = true]() mutable {
+      if (!std::exchange(first, false)) Indicator(",", false, false);
+    };
+    for (const Value& element : value.elements()) {
+      separate();
+      Flow(element);
+    }
+    for (const Member* member : MembersOf(value)) {
+      separate();
+      const bool is_long = member->name().size() > kMaxSimpleKey;
+      if (is_long) Indicator("?", true, false);
+      String(member->name(), true);
+      Indicator(":", is_long, false);
+      Flow(member->value);
+    }
+    Indicator(value.is_object() ? "}" : "]", false, false);
+  }
+
   void String(std::string_view text, bool is_key) {
-    const auto style = [&](std::string_view valid) { return ChooseStyle(valid, is_key, dialect_); };
+    is_key |= in_flow_;  // has one line
+    const auto style = [&](std::string_view valid) {
+      return in_flow_ ? Style::kDoubleQuoted : ChooseStyle(valid, is_key, dialect_);
+    };
     if (base::IsValidUtf8(text)) return Scalar(text, style(text), is_key);
     std::string valid;
     for (std::size_t size = 0; !text.empty(); text.remove_prefix(size)) {
@@ -459,6 +488,7 @@ class Emitter {
   bool after_space_ = true;
   bool at_indent_ = true;
   bool in_mapping_ = false;  // the value that is written is a member's
+  bool in_flow_ = false;     // within brackets
 };
 
 }  // namespace
