@@ -214,14 +214,17 @@ class GarbageCollector final : public Controller {
     }
     if (present.size() == references.size()) return std::nullopt;
     // Another owner keeps it: it only leaves the ones that go.
-    if (present.size() > 0) return SetOwners(arena, uid, place, present.Build());
+    if (present.size() > 0) return SetOwners(arena, place, object, present.Build());
     // Objects that own each other in a circle would wait for each other: it blocks no owner any more.
     if (waited_for && HasWaitingDependent(uid)) {
       json::ArrayBuilder unblocked(arena);
       for (const Value& reference : references.elements()) {
-        unblocked.Add(json::SetPath(arena, reference, {"blockOwnerDeletion"}, Value::Bool(false)));
+        const bool blocks = reference["blockOwnerDeletion"].AsBool();
+        unblocked.Add(
+            blocks ? json::SetPath(arena, reference, {"blockOwnerDeletion"}, Value::Bool(false))
+                   : reference);
       }
-      if (const auto again = SetOwners(arena, uid, place, unblocked.Build())) return again;
+      if (const auto again = SetOwners(arena, place, object, unblocked.Build())) return again;
     }
     // Otherwise its dependents follow the policy that its finalizers ask for.
     const std::string_view policy =
@@ -299,11 +302,13 @@ class GarbageCollector final : public Controller {
     return Send(place, {.verb = engine::Verb::kDelete, .uid = uid, .propagation_policy = policy});
   }
 
-  std::optional<base::Duration> SetOwners(json::Arena& arena, const std::string& uid,
-                                          const Place& place, Value owners) {
-    const Value patch =
-        json::SetPath(arena, json::SetPath(arena, Value(), {"metadata", "ownerReferences"}, owners),
-                      {"metadata", "uid"}, json::String(arena, uid));
+  // Of the object as it was read: owners that it has got since stay.
+  std::optional<base::Duration> SetOwners(json::Arena& arena, const Place& place, Value object,
+                                          Value owners) {
+    Value patch = json::SetPath(arena, Value(), {"metadata", "ownerReferences"}, owners);
+    for (const std::string_view field : {"uid", "resourceVersion"}) {
+      patch = json::SetPath(arena, patch, {"metadata", field}, object["metadata"][field]);
+    }
     return Send(place, {.verb = engine::Verb::kPatch, .body = patch});
   }
 
@@ -371,7 +376,8 @@ class GarbageCollector final : public Controller {
            dependent->document()["metadata"]["ownerReferences"].elements()) {
         if (reference["uid"].AsString() != uid) others.Add(reference);
       }
-      if (SetOwners(arena, dependent_uid, dependent_place, others.Build())) return 1s;
+      if (SetOwners(arena, dependent_place, dependent->document().root(), others.Build()))
+        return 1s;
     }
     return RemoveFinalizer(place, object, kOrphan);
   }
