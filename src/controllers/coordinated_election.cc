@@ -136,10 +136,13 @@ class CoordinatedElection final : public Controller {
   bool IsExpired(Value lease) const {
     const auto renewed = golang::ParseTime(lease["renewTime"].AsString());
     if (!renewed.ok() || !lease.Has("leaseDurationSeconds")) return true;
-    const auto now = context_.clock.Now().time_since_epoch();
-    return std::chrono::seconds(renewed->seconds + lease["leaseDurationSeconds"].AsInt()) +
-               std::chrono::nanoseconds(renewed->nanos) <
-           now;
+    // Not as std::chrono: times may be of the year 9999.
+    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                         context_.clock.Now().time_since_epoch())
+                         .count();
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    return std::pair(renewed->seconds + lease["leaseDurationSeconds"].AsInt(),
+                     std::int64_t{renewed->nanos}) < std::pair(now / kSecond, now % kSecond);
   }
 
   bool IsNeeded(const store::ObjectPtr& lease, const Candidates& candidates) const {
@@ -211,7 +214,8 @@ class CoordinatedElection final : public Controller {
     }
     if (lease != nullptr && body["spec"] == before) return kAgain;
     request.body = body;
-    return Send(request, "leases", arena) ? std::optional<base::Duration>(kAgain) : std::nullopt;
+    Send(request, "leases", arena);
+    return kAgain;
   }
 
   // Candidates that count no more.
