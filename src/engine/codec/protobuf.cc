@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -457,6 +458,9 @@ class Reader {
     constexpr golang::Moment kZero{.seconds = -62135596800};
     const std::int32_t micros = shape == Shape::kTime ? 0 : nanos / 1000;
     const std::int32_t carry = micros / kSecond - (micros % kSecond < 0 ? 1 : 0);
+    // What is beyond any year that a text can have stays so.
+    constexpr std::int64_t kBeyond = std::numeric_limits<std::int64_t>::max() / 2;
+    seconds = std::clamp(seconds, -kBeyond, kBeyond);
     const golang::Moment moment{seconds + carry, (micros - carry * kSecond) * 1000};
     if (moment == kZero) return json::Value();
     return json::String(arena_, shape == Shape::kTime ? golang::FormatTime(moment)
