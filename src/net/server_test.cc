@@ -162,6 +162,8 @@ constexpr BadInput kBadInputs[] = {
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
      "HTTP/1.1 400 Bad Request"},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 400 Bad Request"},
+    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n",
+     "Connection: close\r\n\r\nUnsupported transfer encoding"},
     {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
      "Connection: close\r\n\r\nUnsupported transfer encoding"},
     {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",

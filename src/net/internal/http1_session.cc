@@ -217,14 +217,14 @@ bool Http1Session::OnHead() {
   };
   const bool is_target = request_.method == "CONNECT" || IsTarget(request_.target);
   if (hosts_ > 1 || !lengths_plain_ || !is_target) return refuse(400, "");
-  const auto encoding = request_.headers.Get("Transfer-Encoding");
-  if (!encoding.empty() && version_ < 11) {
+  const bool is_encoded = request_.headers.Has("Transfer-Encoding");
+  if (is_encoded && version_ < 11) {
     // Go does not know it in HTTP/1.0. What follows is then no body, and whatever it is, it is not
     // read: a proxy in between may see it otherwise.
     ignores_encoding_ = true;
     return false;
   }
-  if (!encoding.empty() && !base::EqualsIgnoreCase(encoding, "chunked")) {
+  if (is_encoded && !base::EqualsIgnoreCase(request_.headers.Get("Transfer-Encoding"), "chunked")) {
     return refuse(501, "Unsupported transfer encoding");
   }
   if (hosts_ == 0 && version_ >= 11) return refuse(400, "missing required Host header");
