@@ -344,6 +344,8 @@ void Cache::Replace(Content content) {
       Find({event->object->group(), event->object->resource()})->Apply(event, options_, garbage);
     }
     first_revision_ = content.revision;
+    compacted_ = std::min(compacted_, content.revision);
+    next_compacted_ = std::min(next_compacted_, content.revision);
     for (const auto& [name, state] : collections_) {
       state->ForgetHistory(content.revision, garbage);
     }
