@@ -296,9 +296,10 @@ TEST_F(KindChecks, FinalizersOfNamespacesAreQualifiedOrStandard) {
 TEST_F(KindChecks, WhatEventsAreAboutIsShownAsGoDoes) {
   resource_.group = "events.k8s.io";
   const auto about = [](std::string_view name) {
-    return base::StrCat(R"({"metadata":{"namespace":"default"},"type":"Normal",
+    return base::StrCat(
+        R"({"metadata":{"namespace":"default","resourceVersion":"1"},"type":"Normal",
         "regarding":{"kind":"Pod","name":")",
-                        name, R"("}})");
+        name, R"("}})");
   };
   EXPECT_EQ(Errors("", "events", about("b"), about("a")),
             "involvedObject: Invalid value: {\"Kind\":\"Pod\",\"Namespace\":\"\",\"Name\":\"b\","
