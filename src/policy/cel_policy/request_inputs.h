@@ -49,6 +49,9 @@ class RequestInputs {
   const std::string& name() const { return name_; }
 
  private:
+  const cel::Value& RequestFor(const Matched& matched);
+  void MakeAuthorizers();
+
   const admission::Request& request_;
   const store::Reader* reader_;
   admission::match::AuthorizerChecker access_;
@@ -57,8 +60,6 @@ class RequestInputs {
   cel::Value request_resource_;
   bool namespace_fetched_ = false;
   json::Value namespace_;
-  const cel::Value& RequestFor(const Matched& matched);
-  void MakeAuthorizers();
 
   // The `request` value last made, and for what.
   api::GroupVersionKind request_kind_;
