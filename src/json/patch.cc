@@ -158,7 +158,7 @@ class Application {
   base::Status Test(Value operation) {
     const auto path = Path(operation);
     if (!path.ok()) return path.status().Annotate("test operation failed to decode path");
-    const base::Status failed = Failure(StrCat("testing value ", *path, " failed: test failed"));
+    base::Status failed = Failure(StrCat("testing value ", *path, " failed: test failed"));
     const Value expected = operation["value"];
     if (path->empty()) return Equal(copy_.root(), expected) ? base::OkStatus() : failed;
     const Place place = copy_.Find(*path);
