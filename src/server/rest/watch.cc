@@ -60,17 +60,16 @@ bool Start(const Call& call, WatchSession& session, Reply& reply) {
   return true;
 }
 
-}  // namespace
-
-VerbResult Watch(Call& call) {
-  const engine::ListOptions options = TRY(ReadListOptions(call, true));
+// What the request asks for: all but where it begins if it names no version.
+base::Result<std::unique_ptr<WatchSession>> ReadSession(Call& call,
+                                                        const engine::ListOptions& options) {
   auto session = std::make_unique<WatchSession>();
   session->selection = TRY(ReadSelection(call, options));
   if (!call.resource->HasVerb("watch")) {
     return api::MethodNotSupportedStatus(call.group_resource(), "watch");
   }
   const std::string& version = options.resource_version;
-  std::int64_t after = version.empty() ? 0 : TRY(ReadRevision(version));
+  session->after = version.empty() ? 0 : TRY(ReadRevision(version));
   if (call.accepted.StreamContentType().empty()) return NotAcceptable(StreamTypes(call.takes_cbor));
   session->exchange = call.exchange;
   session->catalog = call.catalog;
@@ -86,7 +85,15 @@ VerbResult Watch(Call& call) {
                            ? std::chrono::seconds(*options.timeout_seconds)
                            : DefaultTimeout(call);
   session->ends = call.env.clock->Steady() + timeout;
+  return session;
+}
 
+}  // namespace
+
+VerbResult Watch(Call& call) {
+  const engine::ListOptions options = TRY(ReadListOptions(call, true));
+  auto session = TRY(ReadSession(call, options));
+  std::int64_t after = session->after;
   const bool initial = options.send_initial_events.value_or(after == 0);
   // A watch that has begun tells what is wrong as an event.
   base::Status failure;
