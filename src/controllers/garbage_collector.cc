@@ -118,9 +118,8 @@ class GarbageCollector final : public Controller {
       if (found == nodes_.end()) return std::nullopt;
       place = found->second.place;
     }
-    const store::ObjectPtr stored =
-        context_.store.Get({place.group, place.resource, place.ns, place.name});
-    if (stored == nullptr || stored->uid() != uid) return std::nullopt;
+    const store::ObjectPtr stored = Find(uid, place);
+    if (stored == nullptr) return std::nullopt;
     const Value object = stored->document().root();
     if (!object["metadata"]["deletionTimestamp"].is_null()) {
       if (HasFinalizer(object, kOrphan)) return Orphan(uid, place, object);
@@ -325,11 +324,17 @@ class GarbageCollector final : public Controller {
     return Send(place, {.verb = engine::Verb::kPatch, .body = patch});
   }
 
+  // The object that stands there; null if it is another one, or none.
+  store::ObjectPtr Find(std::string_view uid, const Place& place) const {
+    store::ObjectPtr found =
+        context_.store.Get({place.group, place.resource, place.ns, place.name});
+    return found != nullptr && found->uid() == uid ? found : nullptr;
+  }
+
   bool HasWaitingDependent(const std::string& uid) {
     for (const auto& [dependent_uid, place] : Dependents(uid)) {
-      const store::ObjectPtr dependent =
-          context_.store.Get({place.group, place.resource, place.ns, place.name});
-      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      const store::ObjectPtr dependent = Find(dependent_uid, place);
+      if (dependent == nullptr) continue;
       const Value object = dependent->document().root();
       if (!object["metadata"]["deletionTimestamp"].is_null() && HasFinalizer(object, kForeground)) {
         return true;
@@ -344,10 +349,8 @@ class GarbageCollector final : public Controller {
     bool blocked = false;
     std::optional<base::Duration> again;
     for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
-      const store::ObjectPtr dependent =
-          context_.store.Get({dependent_place.group, dependent_place.resource, dependent_place.ns,
-                              dependent_place.name});
-      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      const store::ObjectPtr dependent = Find(dependent_uid, dependent_place);
+      if (dependent == nullptr) continue;
       const Value root = dependent->document().root();
       bool blocks = false;
       for (const Value& reference : root["metadata"]["ownerReferences"].elements()) {
@@ -366,10 +369,8 @@ class GarbageCollector final : public Controller {
 
   std::optional<base::Duration> Orphan(const std::string& uid, const Place& place, Value object) {
     for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
-      const store::ObjectPtr dependent =
-          context_.store.Get({dependent_place.group, dependent_place.resource, dependent_place.ns,
-                              dependent_place.name});
-      if (dependent == nullptr || dependent->uid() != dependent_uid) continue;
+      const store::ObjectPtr dependent = Find(dependent_uid, dependent_place);
+      if (dependent == nullptr) continue;
       json::Arena arena;
       json::ArrayBuilder others(arena);
       for (const Value& reference :
