@@ -32,7 +32,7 @@ using Candidates = std::vector<store::ObjectPtr>;
 
 Value SpecOf(const store::ObjectPtr& candidate) { return candidate->document()["spec"]; }
 
-std::string_view TimeOf(const store::ObjectPtr& candidate, std::string_view field) {
+std::string_view TextOf(const store::ObjectPtr& candidate, std::string_view field) {
   return SpecOf(candidate)[field].AsString();
 }
 
@@ -52,7 +52,7 @@ std::string_view StrategyOf(const Candidates& candidates) {
   std::optional<golang::Semver> newest;
   for (const store::ObjectPtr& candidate : candidates) {
     const golang::Semver version = VersionOf(candidate, "binaryVersion");
-    const std::string_view own = TimeOf(candidate, "strategy");
+    const std::string_view own = TextOf(candidate, "strategy");
     if (newest && version == *newest && own != strategy) return {};
     if (newest && version <= *newest) continue;
     newest = version;
@@ -101,8 +101,8 @@ class CoordinatedElection final : public Controller {
     bool waits = false;
     Candidates present;
     for (const store::ObjectPtr& candidate : candidates) {
-      const std::string_view renewed = TimeOf(candidate, "renewTime");
-      const std::string_view pinged = TimeOf(candidate, "pingTime");
+      const std::string_view renewed = TextOf(candidate, "renewTime");
+      const std::string_view pinged = TextOf(candidate, "pingTime");
       if (renewed > since) {
         present.push_back(candidate);
       } else if (pinged <= since && renewed >= pinged) {
@@ -127,8 +127,8 @@ class CoordinatedElection final : public Controller {
     Candidates found;
     const std::string since = Ago(kValid);
     for (store::ObjectPtr& candidate : context_.store.List({kGroup, kCandidates}, ns)) {
-      if (TimeOf(candidate, "leaseName") != lease) continue;
-      if (TimeOf(candidate, "renewTime") >= since) found.push_back(std::move(candidate));
+      if (TextOf(candidate, "leaseName") != lease) continue;
+      if (TextOf(candidate, "renewTime") >= since) found.push_back(std::move(candidate));
     }
     return found;
   }
@@ -152,7 +152,7 @@ class CoordinatedElection final : public Controller {
     if (holder.empty() || IsExpired(spec)) return true;
     const std::string since = Ago(kValid / 2);
     for (const store::ObjectPtr& candidate : candidates) {
-      if (TimeOf(candidate, "renewTime") < since) return true;
+      if (TextOf(candidate, "renewTime") < since) return true;
     }
     return StrategyOf(candidates) == kOldest && BestOf(candidates) != holder;
   }
@@ -223,7 +223,7 @@ class CoordinatedElection final : public Controller {
     json::Arena arena;
     const std::string since = Ago(kValid);
     for (const store::ObjectPtr& candidate : context_.store.List({kGroup, kCandidates})) {
-      if (TimeOf(candidate, "renewTime") >= since) continue;
+      if (TextOf(candidate, "renewTime") >= since) continue;
       Send({.verb = engine::Verb::kDelete, .ns = candidate->ns(), .name = candidate->name()},
            kCandidates, arena);
     }
