@@ -20,7 +20,6 @@ bool TakesAny(const schema::Schema* schema) {
 }
 
 namespace {
-
 using json::Value;
 using schema::Kind;
 using schema::ListType;
