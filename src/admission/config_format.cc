@@ -10,37 +10,15 @@
 #include "api/names.h"
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
+#include "api/schema/type_meta.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "json/yaml.h"
 
 namespace portcullis::admission {
 namespace {
-
-// The type of the struct that Go reads kind and version into.
-constexpr std::string_view kTypeMetaStruct =
-    R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
-constexpr std::string_view kNoVersion = "couldn't get version/kind; json parse error: ";
-
-base::Status CheckTypeMeta(json::Value root) {
-  if (root.is_null()) return base::OkStatus();
-  if (!root.is_object()) {
-    return base::ConfigError(base::StrCat(kNoVersion, "json: cannot unmarshal ",
-                                          json::GoTypeName(root), " into Go value of type ",
-                                          kTypeMetaStruct));
-  }
-  for (const std::string_view name : {"apiVersion", "kind"}) {
-    const json::Value value = root[name];
-    if (value.is_null() || value.is_string()) continue;
-    return base::ConfigError(base::StrCat(kNoVersion, "json: cannot unmarshal ",
-                                          json::GoTypeName(value), " into Go struct field .", name,
-                                          " of type string"));
-  }
-  return base::OkStatus();
-}
 
 // The document in the order in which Go meets its members: YAML goes through sorted JSON.
 base::Result<json::Value> InGoOrder(json::Arena& arena, const PluginConfig& config) {
@@ -104,9 +82,9 @@ base::Status CheckConfig(const PluginConfig& config, const ConfigFormat& format,
                          const release::Release& release) {
   if (!config.error.ok()) {
     if (!json::HasJsonPrefix(config.text)) return config.error;
-    return base::ConfigError(base::StrCat(kNoVersion, config.error.message()));
+    return api::schema::TypeMetaError(config.error.message());
   }
-  TRY(CheckTypeMeta(config.document.root()));
+  TRY(api::schema::CheckTypeMeta(config.document.root()));
   TRY(CheckConfigKind(config, format, release));
   json::Arena arena;
   std::vector<std::string> unknown;

@@ -8,6 +8,7 @@
 
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
+#include "api/schema/type_meta.h"
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -42,19 +43,7 @@ v1.ExecConfig: command string, args []string, env []v1.ExecEnvVar, apiVersion st
 v1.ExecEnvVar: name string, value string)";
 
 base::Status CheckKind(Value config) {
-  constexpr std::string_view kNoVersion =
-      "couldn't get version/kind; json parse error: json: cannot unmarshal ";
-  if (!config.is_object()) {
-    return base::ConfigError(base::StrCat(
-        kNoVersion, json::GoTypeName(config),
-        R"( into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })"));
-  }
-  for (const std::string_view name : {"apiVersion", "kind"}) {
-    const Value value = config[name];
-    if (value.is_null() || value.is_string()) continue;
-    return base::ConfigError(base::StrCat(kNoVersion, json::GoTypeName(value),
-                                          " into Go struct field .", name, " of type string"));
-  }
+  TRY(api::schema::CheckTypeMeta(config));
   const std::string_view kind = config["kind"].AsString();
   const std::string_view version = config["apiVersion"].AsString();
   if ((kind.empty() || kind == "Config") && (version.empty() || version == "v1")) {

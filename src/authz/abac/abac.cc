@@ -6,11 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "api/names.h"
+#include "api/schema/decode.h"
+#include "api/schema/go_types.h"
+#include "api/schema/type_meta.h"
+#include "base/gotext.h"
 #include "base/strings.h"
-#include "json/reader.h"
 
 namespace portcullis::authz::abac {
 namespace {
+
+constexpr std::string_view kNewVersion = "abac.authorization.kubernetes.io/v1beta1";
+constexpr std::string_view kOldVersion = "abac.authorization.kubernetes.io/v0";
+constexpr std::string_view kNewTypes = R"(
+v1beta1.Policy: kind string, apiVersion string, spec v1beta1.PolicySpec
+v1beta1.PolicySpec: user string, group string, readonly bool, apiGroup string, resource string, namespace string, nonResourcePath string)";
+constexpr std::string_view kOldTypes =
+    "v0.Policy: kind string, apiVersion string, user string, group string, readonly bool, resource "
+    "string, namespace string";
 
 struct Policy {
   std::string user;
@@ -41,7 +54,7 @@ Policy ReadPolicy(json::Value spec) {
   return policy;
 }
 
-// Without kind and version: what is left out means everything.
+// The old version, which is that of a line without one: what is left out means everything.
 Policy ReadOldPolicy(json::Value line) {
   Policy policy = ReadPolicy(line);
   policy.api_group = "*";
@@ -109,6 +122,32 @@ class Abac final : public Authorizer {
   const std::vector<Policy> policies_;
 };
 
+// Whether a line is of one of the two versions; one that says neither is of the old one. A version
+// that is misspelt must not pass for it, since there what is left out means everything.
+base::Result<std::string_view> VersionOf(json::Value line) {
+  const std::string_view kind = line["kind"].AsString();
+  const std::string_view given = line["apiVersion"].AsString();
+  TRY(api::ParseGroupVersion(given));
+  const std::string_view version = given.empty() ? kOldVersion : given;
+  if (version == kNewVersion && kind.empty()) {
+    return base::ConfigError("converting (v1beta1.Policy) to (v0.Policy): unknown conversion");
+  }
+  const bool is_known = version == kNewVersion || version == kOldVersion;
+  if (is_known && (kind.empty() || kind == "Policy")) return version;
+  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind.empty() ? "Policy" : kind),
+                                        " is registered for version ", base::GoQuote(version),
+                                        " in scheme \"pkg/apis/abac/register.go:33\""));
+}
+
+base::Result<Policy> ParseLine(std::string_view line) {
+  json::Arena arena;
+  const json::Value parsed = TRY(api::schema::ParseWithTypeMeta(arena, line));
+  const bool is_old = TRY(VersionOf(parsed)) == kOldVersion;
+  const auto types = api::schema::SchemaOfGoTypes(is_old ? kOldTypes : kNewTypes);
+  TRY(api::schema::Decode(arena, *types, parsed));
+  return is_old ? ReadOldPolicy(parsed) : ReadPolicy(parsed["spec"]);
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Authorizer>> Parse(std::string_view text, std::string_view path) {
@@ -118,17 +157,13 @@ base::Result<std::unique_ptr<Authorizer>> Parse(std::string_view text, std::stri
     ++number;
     const std::string_view trimmed = base::Trim(line);
     if (trimmed.empty() || trimmed.starts_with('#')) continue;
-    json::Arena arena;
-    const auto parsed = json::Parse(arena, arena.Copy(line));
-    if (!parsed.ok()) {
+    auto policy = ParseLine(line);
+    if (!policy.ok()) {
       return base::ConfigError(base::StrCat("error reading policy file ", path, ", line ",
                                             std::to_string(number), ": ", line, ": ",
-                                            parsed.status().message()));
+                                            policy.status().message()));
     }
-    const bool versioned =
-        (*parsed)["kind"].AsString() == "Policy" &&
-        (*parsed)["apiVersion"].AsString() == "abac.authorization.kubernetes.io/v1beta1";
-    policies.push_back(versioned ? ReadPolicy((*parsed)["spec"]) : ReadOldPolicy(*parsed));
+    policies.push_back(std::move(*policy));
   }
   return std::unique_ptr<Authorizer>(std::make_unique<Abac>(std::move(policies)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Attribute-based access control: a file with one policy in JSON per line
+// Attribute-based access control: a file with one policy per line, in JSON or YAML
 // (https://kubernetes.io/docs/reference/access-authn-authz/abac/).
 #pragma once
 
@@ -14,7 +14,8 @@
 namespace portcullis::authz::abac {
 
 // `text` is the file's content, `path` names it in errors: `error reading policy file p, line 3:
-// {…: unexpected end of JSON input`. Lines of the form of old, without kind, count too.
+// {…: couldn't get version/kind; json parse error: unexpected end of JSON input`. A line without
+// apiVersion is of v0, where what is left out means everything.
 base::Result<std::unique_ptr<Authorizer>> Parse(std::string_view text, std::string_view path);
 
 }  // namespace portcullis::authz::abac

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/strings.h"
+
 namespace portcullis::authz::abac {
 namespace {
 
@@ -66,8 +70,45 @@ TEST_F(AbacTest, SaysWhatItIsAskedFor) {
   ASSERT_EQ(rules.resource_rules.size(), 1U);
   EXPECT_EQ(rules.resource_rules[0].verbs, (std::vector<std::string>{"get", "list", "watch"}));
   EXPECT_FALSE(rules.incomplete);
-  EXPECT_EQ(Parse("{}\n{\"user\":", "p").status().message(),
-            "error reading policy file p, line 2: {\"user\":: unexpected end of JSON input");
+}
+
+TEST(ParseAbac, RefusesLinesThatAreNoPolicies) {
+  const auto error = [](std::string_view line) {
+    const auto parsed = Parse(base::StrCat("{}\n", line), "p");
+    if (parsed.ok()) return std::string();
+    const std::string_view message = parsed.status().message();
+    const std::string prefix = base::StrCat("error reading policy file p, line 2: ", line, ": ");
+    EXPECT_TRUE(message.starts_with(prefix)) << message;
+    return std::string(message.substr(std::min(prefix.size(), message.size())));
+  };
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"({"user":)", "couldn't get version/kind; json parse error: unexpected end of JSON input"},
+      {R"([{"user":"a"}])",
+       "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of "
+       R"(type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string )"
+       R"("json:\"kind,omitempty\"" })"},
+      {R"({"apiVersion":1,"kind":"Policy"})",
+       "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct "
+       "field .apiVersion of type string"},
+      {R"({"apiVersion":"abac.authorization.kubernetes.io/v1","kind":"Policy","spec":{}})",
+       R"(no kind "Policy" is registered for version "abac.authorization.kubernetes.io/v1" in )"
+       R"(scheme "pkg/apis/abac/register.go:33")"},
+      {R"({"kind":"X","user":"a"})",
+       R"(no kind "X" is registered for version "abac.authorization.kubernetes.io/v0" in scheme )"
+       R"("pkg/apis/abac/register.go:33")"},
+      {R"({"apiVersion":"abac.authorization.kubernetes.io/v1beta1","spec":{}})",
+       "converting (v1beta1.Policy) to (v0.Policy): unknown conversion"},
+      {R"({"apiVersion":"a/b/c"})", "unexpected GroupVersion string: a/b/c"},
+      {R"({"readonly":"true"})",
+       "json: cannot unmarshal string into Go struct field Policy.readonly of type bool"},
+      {R"({"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":[]})",
+       "json: cannot unmarshal array into Go struct field Policy.spec of type v1beta1.PolicySpec"},
+      {R"({"kind":"Policy","user":"a"})", ""},
+      {R"({"apiVersion":"abac.authorization.kubernetes.io/v0","kind":"Policy","user":"a"})", ""},
+      {"user: bob", ""},
+      {"user: [", "yaml: line 1: did not find expected node content"},
+  };
+  for (const auto& [line, text] : cases) EXPECT_EQ(error(line), text) << line;
 }
 
 }  // namespace
