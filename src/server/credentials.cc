@@ -50,12 +50,14 @@ Options WithPairOfCertDir(Options options) {
   return options;
 }
 
+std::string PkiFolderOf(const Options& options) {
+  if (options.data_dir.empty()) return "";
+  return options.cert_dir.empty() ? base::StrCat(options.data_dir, "/pki") : options.cert_dir;
+}
+
 base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
                                              const base::Clock& clock) {
-  std::string folder_path = options.cert_dir;
-  if (folder_path.empty()) folder_path = base::StrCat(options.data_dir, "/pki");
-  if (options.data_dir.empty()) folder_path = "";
-  const auto folder = TRY(pki::KeyFolder::Open(folder_path, kAuthority, clock.Now()));
+  const auto folder = TRY(pki::KeyFolder::Open(PkiFolderOf(options), kAuthority, clock.Now()));
   Credentials credentials;
   credentials.authority_pem = folder.authority().certificate_pem;
   if (!options.client_ca_file.empty()) {

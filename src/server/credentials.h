@@ -35,6 +35,9 @@ struct Credentials {
 // there and no flag names another, as kube-apiserver takes it.
 Options WithPairOfCertDir(Options options);
 
+// The folder with the authority; "" if that is in memory.
+std::string PkiFolderOf(const Options& options);
+
 base::Result<Credentials> PrepareCredentials(const Options& options, std::string_view service_ip,
                                              const base::Clock& clock);
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,9 +19,12 @@
 #include "base/strings.h"
 #include "cel/library/regex.h"
 #include "golang/strconv.h"
+#include "golang/url.h"
+#include "pki/certificates.h"
 #include "registry/services/address_range.h"
 #include "release/release.h"
 #include "server/advertised_address.h"
+#include "server/credentials.h"
 #include "server/metric_limits.h"
 #include "server/options.h"
 #include "server/serving_tls.h"
@@ -61,6 +65,76 @@ void CheckAuthentication(const Options& options, std::vector<std::string>& probl
   }
 }
 
+void CheckIssuers(const Options& options, std::vector<std::string>& problems) {
+  std::set<std::string_view> seen;
+  for (const std::string& issuer : options.service_account_issuers) {
+    const auto url = golang::ParseUrl(issuer);
+    if (issuer.find(':') != std::string::npos && !url.ok()) {
+      problems.push_back(
+          base::StrCat("service-account-issuer ", base::GoQuote(issuer),
+                       " contained a ':' but was not a valid URL: ", url.status().message()));
+    } else if (issuer.empty()) {
+      problems.emplace_back("service-account-issuer should not be an empty string");
+    } else if (!seen.insert(issuer).second) {
+      problems.push_back(
+          base::StrCat("service-account-issuer ", base::GoQuote(issuer), " is already specified"));
+    }
+  }
+}
+
+// None if they cannot be read, which is said elsewhere.
+std::vector<pki::CertificateInfo> CertificatesOf(const std::string& file) {
+  const auto pem = base::ReadFile(file);
+  if (!pem.ok()) return {};
+  auto certificates = pki::ParseCertificates(*pem);
+  if (!certificates.ok()) return {};
+  return *std::move(certificates);
+}
+
+// A client whose certificate counts for itself must not be taken for a front proxy, which may name
+// any user. Our own CA is one of the client CAs.
+void CheckFrontProxies(const Options& options, std::vector<std::string>& problems) {
+  const std::pair<std::string_view, const std::vector<std::string>&> lists[] = {
+      {"username-headers", options.requestheader_username_headers},
+      {"group-headers", options.requestheader_group_headers},
+      {"extra-headers-prefix", options.requestheader_extra_headers_prefix},
+      {"allowed-names", options.requestheader_allowed_names},
+      {"uid-headers", options.requestheader_uid_headers}};
+  for (const auto& [name, values] : lists) {
+    const auto is_blank = [](const std::string& value) { return base::Trim(value).empty(); };
+    if (std::none_of(values.begin(), values.end(), is_blank)) continue;
+    problems.push_back(base::StrCat("empty value in \"requestheader-", name, "\""));
+  }
+  const auto& uids = options.requestheader_uid_headers;
+  if (!uids.empty() && std::none_of(uids.begin(), uids.end(), [](const std::string& name) {
+        return base::EqualsIgnoreCase(name, "X-Remote-Uid");
+      })) {
+    problems.emplace_back(
+        "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header - "
+        "API aggregation will not work");
+  }
+  const std::string& file = options.requestheader_client_ca_file;
+  if (file.empty() || !options.requestheader_allowed_names.empty()) return;
+  const auto proxies = CertificatesOf(file);
+  const std::string own = base::StrCat(PkiFolderOf(options), "/ca.crt");
+  const std::pair<std::string_view, const std::string&> bundles[] = {
+      {"--client-ca-file", options.client_ca_file}, {own, own}};
+  for (const auto& [name, path] : bundles) {
+    const auto clients = CertificatesOf(path);
+    const auto is_of_clients = [&](const pki::CertificateInfo& proxy) {
+      return std::any_of(clients.begin(), clients.end(), [&](const pki::CertificateInfo& client) {
+        return client.der == proxy.der;
+      });
+    };
+    if (std::none_of(proxies.begin(), proxies.end(), is_of_clients)) continue;
+    problems.push_back(base::StrCat(
+        "--requestheader-client-ca-file and ", name,
+        " contain overlapping certificates; --requestheader-allowed-names must be specified to "
+        "ensure regular client certificates cannot set authenticating proxy headers for arbitrary "
+        "users"));
+  }
+}
+
 void CheckAuthorization(const Options& options, std::vector<std::string>& problems) {
   if (!options.authorization_config.empty()) {
     if (options.authorization_flags_given) {
@@ -81,6 +155,13 @@ void CheckAuthorization(const Options& options, std::vector<std::string>& proble
     problems.push_back(base::StrCat(
         "authorization-mode ", base::GoQuote(mode),
         " is not a valid mode: use AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook"));
+  }
+  const std::set<std::string> modes(options.authorization_modes.begin(),
+                                    options.authorization_modes.end());
+  if (modes.size() != options.authorization_modes.size()) {
+    problems.push_back(base::StrCat("authorization-mode ",
+                                    base::GoQuotedList(options.authorization_modes),
+                                    " has mode specified more than once"));
   }
   const bool has_policy = !options.authorization_policy_file.empty();
   if (has_abac && !has_policy) {
@@ -334,6 +415,8 @@ std::vector<std::string> CheckOptions(const Options& options) {
         "--encryption-provider-config");
   }
   CheckAuthentication(options, problems);
+  CheckIssuers(options, problems);
+  CheckFrontProxies(options, problems);
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);
   CheckSigner(options, problems);
@@ -367,6 +450,18 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   if (options.goaway_chance < 0 || options.goaway_chance > 0.02) {
     problems.emplace_back("--goaway-chance can not be less than 0 or greater than 0.02");
+  }
+  if (options.min_request_timeout < 0) {
+    problems.emplace_back("--min-request-timeout can not be negative value");
+  }
+  if (options.shutdown_delay.count() < 0) {
+    problems.emplace_back("--shutdown-delay-duration can not be negative value");
+  }
+  const auto longest = options.service_account_max_token_expiration;
+  if (longest.count() != 0 &&
+      (longest < std::chrono::hours(1) || longest > std::chrono::seconds(std::int64_t{1} << 32))) {
+    problems.emplace_back(
+        "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
   }
   CheckTransportSecurity(options, problems);
   CheckOrigins(options, problems);

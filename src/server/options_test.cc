@@ -4,13 +4,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fstream>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "pki/certificates.h"
 
 namespace portcullis::server {
 namespace {
@@ -300,6 +304,83 @@ TEST(Options, ServiceRangesAreParsedBeforeAnythingIsChecked) {
   EXPECT_EQ(Problems({"--service-cluster-ip-range=10.0.0.0/11", "--kubernetes-version=1.33"}),
             (Texts{"specified --service-cluster-ip-range is too large; for 32-bit addresses, the "
                    "mask must be >= 12"}));
+}
+
+TEST(Options, WhatMayNotBeNegativeOrTwice) {
+  EXPECT_EQ(Problems({"--min-request-timeout=-1", "--shutdown-delay-duration=-1s"}),
+            (Texts{"--min-request-timeout can not be negative value",
+                   "--shutdown-delay-duration can not be negative value"}));
+  EXPECT_EQ(Problems({"--authorization-mode=RBAC,RBAC"}),
+            (Texts{R"(authorization-mode ["RBAC" "RBAC"] has mode specified more than once)"}));
+}
+
+TEST(Options, TokensLiveAnHourAtLeast) {
+  EXPECT_EQ(Problems({"--service-account-max-token-expiration=1h"}), Texts{});
+  for (const std::string time : {"1m", "-1h", "1200000h"}) {
+    EXPECT_EQ(
+        Problems({"--service-account-max-token-expiration=" + time}),
+        (Texts{
+            "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds"}));
+  }
+}
+
+TEST(Options, IssuersDifferAndAreUrlsIfTheyHaveAColon) {
+  EXPECT_EQ(Problems({"--service-account-issuer=a", "--service-account-issuer=https://a"}),
+            Texts{});
+  EXPECT_EQ(Problems({"--service-account-issuer="}),
+            (Texts{"service-account-issuer should not be an empty string"}));
+  EXPECT_EQ(Problems({"--service-account-issuer=https://a", "--service-account-issuer=https://a"}),
+            (Texts{"service-account-issuer \"https://a\" is already specified"}));
+  EXPECT_EQ(
+      Problems({"--service-account-issuer=http://[::1"}),
+      (Texts{"service-account-issuer \"http://[::1\" contained a ':' but was not a valid URL: "
+             "parse \"http://[::1\": missing ']' in host"}));
+}
+
+TEST(Options, HeadersOfFrontProxiesHaveNames) {
+  EXPECT_EQ(Problems({"--requestheader-uid-headers=x-remote-uid,X-My-Uid"}), Texts{});
+  EXPECT_EQ(Problems({"--requestheader-uid-headers=X-My-Uid"}),
+            (Texts{"--requestheader-uid-headers is set without specifying the standard "
+                   "X-Remote-Uid header - API aggregation will not work"}));
+  for (const std::string name :
+       {"username-headers", "group-headers", "extra-headers-prefix", "allowed-names"}) {
+    EXPECT_EQ(Problems({"--requestheader-" + name + "=a, "}),
+              (Texts{"empty value in \"requestheader-" + name + "\""}));
+  }
+}
+
+TEST(Options, ClientCasAreNoFrontProxyCas) {
+  std::string folder = (std::filesystem::temp_directory_path() / "pc-options-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::filesystem::create_directory(folder + "/pki");
+  const auto write = [&](std::string_view file, const std::string& pem) {
+    EXPECT_TRUE(base::WriteFile(base::StrCat(folder, file), pem, base::Durability::kNone).ok());
+  };
+  const auto now = base::SystemClock().Now();
+  const auto clients = pki::MakeAuthority("clients", now)->certificate_pem;
+  const auto own = pki::MakeAuthority("own", now)->certificate_pem;
+  const auto proxies = pki::MakeAuthority("proxies", now)->certificate_pem;
+  write("/pki/ca.crt", own);
+  write("/clients.crt", clients);
+  const auto problems = [&](const std::string& pem, std::vector<std::string> more = {}) {
+    write("/proxies.crt", pem);
+    more.push_back("--data-dir=" + folder);
+    more.push_back("--client-ca-file=" + folder + "/clients.crt");
+    more.push_back("--requestheader-client-ca-file=" + folder + "/proxies.crt");
+    return Problems(std::move(more));
+  };
+  const auto overlap = [](std::string_view with) {
+    return Texts{base::StrCat(
+        "--requestheader-client-ca-file and ", with,
+        " contain overlapping certificates; --requestheader-allowed-names must be specified to "
+        "ensure regular client certificates cannot set authenticating proxy headers for arbitrary "
+        "users")};
+  };
+  EXPECT_EQ(problems(proxies), Texts{});
+  EXPECT_EQ(problems(proxies + clients), overlap("--client-ca-file"));
+  EXPECT_EQ(problems(own), overlap(folder + "/pki/ca.crt"));
+  EXPECT_EQ(problems(proxies + clients + own, {"--requestheader-allowed-names=proxy"}), Texts{});
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Options, TheLogHasTwoForms) {
