@@ -256,6 +256,45 @@ TEST(ServerBodiesTest, AnOwnerAtItsLimitDoesNotHoldUpOthers) {
   EXPECT_EQ(f.test.server->counters().body_bytes, 180'000U);
 }
 
+TEST(ServerBodiesTest, WhatIsNoDataInAChunkedBodyIsLimited) {
+  const std::string line = "1;" + std::string(8000, 'x');
+  for (const std::string& part : {line, "0\r\nA: " + line, std::string(8000, '0')}) {
+    Fixture f;
+    auto peer = RawPeer::Connect(f.test.server->port());
+    peer->Send("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const auto exchange = f.queue.Take();
+    Outcome outcome;
+    outcome.Read(*exchange);
+
+    peer->Send(part);
+
+    EXPECT_EQ(outcome.Wait(), BodyRead::kClosed) << part.substr(0, 8);
+    EXPECT_EQ(peer->ReadToEnd(), "");
+  }
+}
+
+TEST(ServerBodiesTest, WhatIsNoDataInAChunkedBodyIsRefusedBeforeItIsHandedOver) {
+  ServerOptions options;
+  options.body_timeout = std::chrono::milliseconds(2000);
+  TestServer test(Echo, std::move(options));
+  std::string extensions;
+  for (int i = 0; i < 30; ++i) extensions += "1;" + std::string(1000, 'x') + "\r\n \r\n";
+  const std::string line = "1;" + std::string(8000, 'x');
+  for (const std::string& part : {extensions, line, "0\r\nA: " + line}) {
+    auto peer = RawPeer::ConnectTls(test.server->port(), {});
+    peer->Send("POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+
+    peer->Send(part);
+
+    EXPECT_TRUE(peer->ReadToEnd().starts_with("HTTP/1.1 400 ")) << part.substr(0, 8);
+  }
+  std::string bytes = "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 30'000; ++i) bytes += "1\r\nx\r\n";
+  auto peer = RawPeer::ConnectTls(test.server->port(), {});
+  peer->Send(bytes + "0\r\n\r\n");
+  EXPECT_TRUE(peer->ReadUntil("\r\n\r\n").starts_with("HTTP/1.1 200 "));
+}
+
 TEST(ServerBodiesTest, ABodyThatDoesNotComeTimesOut) {
   ServerOptions options = OnDemand({.total = 100'000, .per_owner = 100'000});
   options.header_timeout = std::chrono::milliseconds(400);  // makes ticks short

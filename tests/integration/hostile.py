@@ -223,6 +223,12 @@ class Hostile:
         received = self.say(self.tls(), head.encode() + chunk * 100)
         if not received.startswith(b"HTTP/1.1 413 "):
             fail("chunks without end", received[:200])
+        # What is no data of a body is no less endless.
+        for what, part in (("a chunk line", b"1;" + b"a" * (1 << 20)), ("trailers", b"0\r\n" + b"A: b\r\n" * 200_000),
+                           ("chunk extensions", (b"1;" + b"a" * 2000 + b"\r\n \r\n") * 2000)):
+            received = self.say(self.tls(), head.encode() + part)
+            if received and not received.startswith(b"HTTP/1.1 400 "):
+                fail(f"{what} without end", received[:200])
         self.lives("chunks without end")
 
     def broken_http(self):

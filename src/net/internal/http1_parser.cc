@@ -40,16 +40,15 @@ class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest>
       ErrorCode error;
       const std::size_t before = consumed;
       const std::string_view rest = data.substr(consumed);
+      const bool in_body = Base::is_header_done();
       consumed += Base::put(boost::asio::const_buffer(rest.data(), rest.size()), error);
-      if (error == http::error::need_more) return State::kNeedMore;
+      if (in_body) body_wire_bytes_ += consumed - before;
+      if (error == http::error::need_more) return JudgeOverhead(data.size() - consumed);
       if (error == http::error::end_of_stream) return State::kStopped;
       if (error == http::error::header_limit) return State::kHeaderTooLarge;
-      if (error) {
-        error_ = error.message();
-        return State::kMalformed;
-      }
+      if (error) return Malformed("invalid byte in chunk length");
       const bool stands_still = consumed == before || consumed == data.size();
-      if (stands_still && !Base::is_done()) return State::kNeedMore;
+      if (stands_still && !Base::is_done()) return JudgeOverhead(data.size() - consumed);
     }
     return State::kDone;
   }
@@ -58,8 +57,7 @@ class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest>
     ErrorCode error;
     Base::put_eof(error);
     if (!error && Base::is_done()) return State::kDone;
-    error_ = "unexpected EOF";
-    return State::kMalformed;
+    return Malformed("unexpected EOF");
   }
 
   bool head_done() const override { return Base::is_header_done(); }
@@ -71,6 +69,25 @@ class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest>
   }
 
  private:
+  State Malformed(const char* error) {
+    error_ = error;
+    return State::kMalformed;
+  }
+
+  // Go's limits of what is no data in a chunked body, and its texts: the line of a chunk and the
+  // trailers, which wait as `unread` until they are complete, and all of it together.
+  State JudgeOverhead(std::size_t unread) {
+    constexpr std::size_t kMaxLine = 4 << 10;
+    constexpr std::size_t kMaxOverhead = 16 << 10;
+    constexpr std::size_t kOfChunk = 16;  // without counting
+    if (!Base::is_header_done() || !Base::chunked()) return State::kNeedMore;
+    if (unread > kMaxLine) return Malformed("header line too long");
+    if (body_wire_bytes_ > kMaxOverhead + kOfChunk * chunks_ + 3 * body_bytes_) {
+      return Malformed("chunked encoding contains too much non-data");
+    }
+    return State::kNeedMore;
+  }
+
   static void Stop(ErrorCode& error) { error = http::error::end_of_stream; }
 
   void on_request_impl(http::verb, View method, View target, int version,
@@ -100,9 +117,13 @@ class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest>
     if (!sink_.OnBody(Std(body))) Stop(error);
     return body.size();
   }
-  void on_chunk_header_impl(std::uint64_t, View, ErrorCode& error) override { error = {}; }
+  void on_chunk_header_impl(std::uint64_t, View, ErrorCode& error) override {
+    error = {};
+    ++chunks_;
+  }
   std::size_t on_chunk_body_impl(std::uint64_t, View body, ErrorCode& error) override {
     error = {};
+    body_bytes_ += body.size();
     if (!sink_.OnBody(Std(body))) Stop(error);
     return body.size();
   }
@@ -110,6 +131,10 @@ class Adapter final : public Http1Parser, private http::basic_parser<kIsRequest>
 
   MessageSink& sink_;
   bool head_seen_ = false;
+  // Of a chunked body.
+  std::size_t body_wire_bytes_ = 0;  // consumed
+  std::size_t body_bytes_ = 0;       // of them, data
+  std::size_t chunks_ = 0;
 };
 
 }  // namespace

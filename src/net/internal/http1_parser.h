@@ -40,7 +40,7 @@ class Http1Parser {
     kDone,
     kStopped,         // the sink said so
     kHeaderTooLarge,  // more than max_header_bytes without the end of the head
-    kMalformed,
+    kMalformed,       // or a chunked body with too much that is no data
   };
 
   static std::unique_ptr<Http1Parser> Create(Kind kind, MessageSink& sink,
@@ -62,6 +62,7 @@ class Http1Parser {
   virtual bool chunked() const = 0;
   // From Content-Length; -1 if there is none.
   virtual std::int64_t content_length() const = 0;
+  // Why a body is malformed, as Go words it.
   const std::string& error() const { return error_; }
 
  protected:

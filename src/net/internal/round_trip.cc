@@ -121,23 +121,15 @@ RoundTrip::State RoundTrip::Read(std::span<char> scratch) {
     if (result.status == IoStatus::kError) return OnEndOfStream(stream_.error());
     any_byte_ = true;
     State state = OnBytes({scratch.data(), result.bytes});
-    if (state == State::kUnderWay && !is_open_) state = JudgeOverhead();
+    if (state == State::kUnderWay && !is_open_) state = JudgeInterimAnswers();
     if (state != State::kUnderWay) return state;
   }
 }
 
-// Bytes that are no body cost time and no memory: interim answers, chunk extensions, chunks of one
-// byte. A server that sends them without end must not keep an I/O thread until the deadline.
-RoundTrip::State RoundTrip::JudgeOverhead() {
-  constexpr std::size_t kMaxLine = 64 << 10;  // of chunk headers and trailers; Go allows 4 KiB
-  const bool in_body = parser_->head_done();
-  if (in_body && pending_.size() > kMaxLine) {
-    return Failed(CallPhase::kRead, "header line too long");
-  }
-  if (wire_bytes_ <= 2 * max_header_bytes_ + 16 * answer_.body_bytes()) return State::kUnderWay;
-  if (in_body) {
-    return Failed(CallPhase::kRead, "chunked encoding contains too much non-data");
-  }
+// Interim answers cost time and no memory. A server that sends them without end must not keep an I/O
+// thread until the deadline.
+RoundTrip::State RoundTrip::JudgeInterimAnswers() {
+  if (parser_->head_done() || wire_bytes_ <= 2 * max_header_bytes_) return State::kUnderWay;
   return Failed(CallPhase::kFirstByte, "net/http: too many 1xx informational responses");
 }
 
@@ -198,7 +190,7 @@ RoundTrip::State RoundTrip::OnBytes(std::string_view bytes) {
                       base::StrCat(kBroken, "net/http: server response headers exceeded ",
                                    std::to_string(max_header_bytes_), " bytes; aborted"));
       case Http1Parser::State::kMalformed:
-        if (parser_->head_done()) return Failed(CallPhase::kRead, "invalid byte in chunk length");
+        if (parser_->head_done()) return Failed(CallPhase::kRead, parser_->error());
         return Failed(CallPhase::kFirstByte,
                       base::StrCat(kBroken, MalformedHeadText(first_line_, FieldsOf(fed))));
     }

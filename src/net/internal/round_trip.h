@@ -71,7 +71,7 @@ class RoundTrip final : public MessageSink {
   State Failed(CallPhase phase, std::string cause);
   CallPhase ReadPhase() const;
   bool HeadGoesOn(std::size_t added) const;
-  State JudgeOverhead();
+  State JudgeInterimAnswers();
   std::string_view FieldsOf(std::string_view head) const;
 
   Stream& stream_;
