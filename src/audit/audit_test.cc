@@ -11,6 +11,7 @@
 #include "audit/event.h"
 #include "audit/policy.h"
 #include "audit/sink.h"
+#include "base/strings.h"
 #include "base/testing/fake_clock.h"
 #include "json/reader.h"
 
@@ -26,6 +27,11 @@ constexpr std::string_view kHead = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
 
 std::string WithRule(std::string_view rule) {
   return std::string(kHead) + "rules:\n- " + std::string(rule) + "\n";
+}
+
+std::string Untyped(std::string_view found, std::string_view field, std::string_view type) {
+  return base::StrCat("failed decoding: json: cannot unmarshal ", found, " into Go struct field ",
+                      field, " of type ", type);
 }
 
 TEST(ParsePolicy, SaysWhatIsWrongAsKubernetesDoes) {
@@ -48,16 +54,33 @@ TEST(ParsePolicy, SaysWhatIsWrongAsKubernetesDoes) {
        R"(rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular )"
        R"(resources and non-resource URLs)"},
       {WithRule("{level: None, resources: [{group: apps, resourceNames: [x]}]}"),
-       R"(rules[0].resources[0].resourceNames: Invalid value: ["x"]: using resourceNames requires )"
+       R"(rules[0].resources.resourceNames: Invalid value: ["x"]: using resourceNames requires )"
        R"(at least one resource)"},
       {WithRule("{level: None, omitStages: [Late]}"),
        R"(rules[0].omitStages[0]: Invalid value: "Late": allowed stages are )"
        R"(RequestReceived,ResponseStarted,ResponseComplete,Panic)"},
       {WithRule("{level: None, users: [1]}"),
-       "failed decoding: json: cannot unmarshal number into Go struct field Policy.rules.users of "
-       "type string"},
+       Untyped("number", "PolicyRule.rules.users", "string")},
+      {WithRule("{level: None, resources: {group: '', resources: [events]}}"),
+       Untyped("object", "PolicyRule.rules.resources", "[]v1.GroupResources")},
+      {WithRule("{level: None, resources: [events]}"),
+       Untyped("string", "PolicyRule.rules.resources", "v1.GroupResources")},
+      {WithRule("{level: None, resources: [{group: 1}]}"),
+       Untyped("number", "GroupResources.rules.resources.group", "string")},
+      {WithRule("level: 1"), Untyped("number", "PolicyRule.rules.level", "v1.Level")},
+      {WithRule("{level: None, omitManagedFields: 'true'}"),
+       Untyped("string", "PolicyRule.rules.omitManagedFields", "bool")},
+      {WithRule("{level: None, resources: [{group: '*'}]}"), "no error"},
       {"apiVersion: v1\nkind: Pod\n",
-       R"(failed decoding: no kind "Pod" is registered for version "v1" in scheme "audit")"},
+       R"(failed decoding: no kind "Pod" is registered for version "v1" in scheme )"
+       R"("pkg/audit/scheme.go:30")"},
+      {"apiVersion: audit.k8s.io/v1\nrules: [{level: None}]\n", "no error"},
+      {"kind: Policy\nrules: [{level: None}]\n",
+       "unknown group version field audit.k8s.io/__internal, Kind=Policy in policy"},
+      {"- a\n",
+       "failed decoding: couldn't get version/kind; json parse error: json: cannot unmarshal array "
+       R"(into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; )"
+       R"(Kind string "json:\"kind,omitempty\"" })"},
   };
   for (const Case& c : cases) EXPECT_EQ(ErrorOf(c.policy), c.error) << c.policy;
   EXPECT_EQ(LoadPolicy("/none").status().message(),

@@ -37,7 +37,7 @@ bool MatchesResource(std::string_view pattern, const RequestAttributes& r) {
 }
 
 bool MatchesResources(const GroupResources& group, const RequestAttributes& r) {
-  if (group.group != r.group) return false;
+  if (group.group != "*" && group.group != r.group) return false;
   if (group.resources.empty()) return true;
   if (!HasOrAny(group.resource_names, r.name)) return false;
   return std::any_of(group.resources.begin(), group.resources.end(),

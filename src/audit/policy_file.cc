@@ -2,27 +2,32 @@
 
 // Reading a policy: which fields there are, and what kube-apiserver says when they are wrong.
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
 #include "api/field_error.h"
 #include "api/field_path.h"
+#include "api/names.h"
+#include "api/schema/decode.h"
+#include "api/schema/go_types.h"
+#include "api/schema/type_meta.h"
 #include "api/selector/label_selector.h"
 #include "audit/policy.h"
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "json/go_errors.h"
-#include "json/writer.h"
-#include "json/yaml.h"
 
 namespace portcullis::audit {
 namespace {
 
 using api::FieldPath;
+
+constexpr std::string_view kTypes = R"(
+v1.Policy: kind string, apiVersion string, metadata v1.ObjectMeta, rules []v1.PolicyRule, omitStages []v1.Stage=string, omitManagedFields bool
+v1.ObjectMeta: name string, namespace string, labels map[string]string, annotations map[string]string, creationTimestamp any
+v1.PolicyRule: level v1.Level=string, users []string, userGroups []string, verbs []string, resources []v1.GroupResources, namespaces []string, nonResourceURLs []string, omitStages []v1.Stage=string, omitManagedFields bool
+v1.GroupResources: group string, resources []string, resourceNames []string)";
 
 constexpr std::string_view kStages = "RequestReceived,ResponseStarted,ResponseComplete,Panic";
 
@@ -44,9 +49,7 @@ std::optional<Stage> StageFromText(std::string_view text) {
 class PolicyReader {
  public:
   base::Result<Policy> Read(json::Value root) {
-    TRY(CheckVersion(root));
     const FieldPath top = {};
-    Known(root, "", {"apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"});
     const std::uint8_t stages = Stages(root["omitStages"], top.Child("omitStages"));
     std::vector<Rule> rules;
     const json::Value list = root["rules"];
@@ -57,76 +60,28 @@ class PolicyReader {
           list[i]["omitManagedFields"].AsBool(root["omitManagedFields"].AsBool());
       rules.push_back(std::move(rule));
     }
-    if (!unknown_.empty()) {
-      base::LogWarning(base::StrCat("audit policy contains unknown fields, which are ignored: ",
-                                    base::Join(unknown_, ", ")));
-    }
-    if (!mistyped_.empty()) return base::ConfigError(mistyped_);
     if (!errors_.empty()) return base::ConfigError(api::AggregateText(errors_));
     if (rules.empty()) return base::ConfigError("loaded illegal policy with 0 rules");
     return Policy(std::move(rules));
   }
 
  private:
-  // A member of another type than the API has ends the reading of the file.
-  void Mistyped(json::Value value, std::string_view field, std::string_view type) {
-    if (!mistyped_.empty()) return;
-    mistyped_ = base::StrCat("failed decoding: json: cannot unmarshal ", json::GoTypeName(value),
-                             " into Go struct field Policy.", field, " of type ", type);
-  }
-
-  std::vector<std::string> Texts(json::Value list, std::string_view field) {
+  static std::vector<std::string> Texts(json::Value list) {
     std::vector<std::string> texts;
-    if (!list.is_null() && !list.is_array()) Mistyped(list, field, "[]string");
-    for (json::Value item : list.elements()) {
-      if (!item.is_string() && !item.is_null()) Mistyped(item, field, "string");
-      texts.emplace_back(item.AsString());
-    }
+    for (json::Value item : list.elements()) texts.emplace_back(item.AsString());
     return texts;
   }
 
-  static base::Status CheckVersion(json::Value root) {
-    const std::string_view version = root["apiVersion"].AsString();
-    const std::string_view kind = root["kind"].AsString();
-    if (!root.is_object()) {
-      return base::ConfigError(
-          "failed decoding: couldn't get version/kind; json parse error: the document is no "
-          "object");
-    }
-    if (kind.empty()) {
-      return base::ConfigError(base::StrCat("failed decoding: Object 'Kind' is missing in '",
-                                            json::ToString(root), "'"));
-    }
-    if (version != "audit.k8s.io/v1" || kind != "Policy") {
-      return base::ConfigError(base::StrCat("failed decoding: no kind ", base::GoQuote(kind),
-                                            " is registered for version ", base::GoQuote(version),
-                                            " in scheme \"audit\""));
-    }
-    return base::OkStatus();
-  }
-
-  void Known(json::Value object, std::string_view path,
-             std::initializer_list<std::string_view> names) {
-    for (const json::Member& member : object.members()) {
-      if (std::find(names.begin(), names.end(), member.name()) != names.end()) continue;
-      unknown_.push_back(base::StrCat(path, path.empty() ? "" : ".", member.name()));
-    }
-  }
-
   Rule ReadRule(json::Value rule, const FieldPath& path) {
-    Known(rule, path.ToString(),
-          {"level", "users", "userGroups", "verbs", "resources", "namespaces", "nonResourceURLs",
-           "omitStages", "omitManagedFields"});
     Rule out;
     out.level = ReadLevel(rule["level"].AsString(), path.Child("level"));
-    out.users = Texts(rule["users"], "rules.users");
-    out.user_groups = Texts(rule["userGroups"], "rules.userGroups");
-    out.verbs = Texts(rule["verbs"], "rules.verbs");
-    out.namespaces = Texts(rule["namespaces"], "rules.namespaces");
+    out.users = Texts(rule["users"]);
+    out.user_groups = Texts(rule["userGroups"]);
+    out.verbs = Texts(rule["verbs"]);
+    out.namespaces = Texts(rule["namespaces"]);
     out.non_resource_urls = Urls(rule["nonResourceURLs"], path.Child("nonResourceURLs"));
-    const json::Value groups = rule["resources"];
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      out.resources.push_back(ReadGroup(groups[i], path.Child("resources").Index(i)));
+    for (const json::Value group : rule["resources"].elements()) {
+      out.resources.push_back(ReadGroup(group, path.Child("resources")));
     }
     out.omitted_stages = Stages(rule["omitStages"], path.Child("omitStages"));
     if (!out.non_resource_urls.empty() && !(out.resources.empty() && out.namespaces.empty())) {
@@ -148,7 +103,7 @@ class PolicyReader {
   }
 
   std::vector<std::string> Urls(json::Value list, const FieldPath& path) {
-    std::vector<std::string> urls = Texts(list, "rules.nonResourceURLs");
+    std::vector<std::string> urls = Texts(list);
     for (std::size_t i = 0; i < urls.size(); ++i) {
       const std::string& url = urls[i];
       if (url == "*") continue;
@@ -165,12 +120,11 @@ class PolicyReader {
     return urls;
   }
 
+  // kube-apiserver's errors do not say which of the groups it is.
   GroupResources ReadGroup(json::Value group, const FieldPath& path) {
-    Known(group, path.ToString(), {"group", "resources", "resourceNames"});
-    GroupResources out{std::string(group["group"].AsString()),
-                       Texts(group["resources"], "rules.resources.resources"),
-                       Texts(group["resourceNames"], "rules.resources.resourceNames")};
-    if (!out.group.empty()) {
+    GroupResources out{std::string(group["group"].AsString()), Texts(group["resources"]),
+                       Texts(group["resourceNames"])};
+    if (!out.group.empty() && out.group != "*") {
       const auto faults = api::IsDns1123Subdomain(out.group);
       if (!faults.empty()) {
         errors_.push_back(api::Invalid(path.Child("group"), out.group, base::Join(faults, ",")));
@@ -185,7 +139,7 @@ class PolicyReader {
 
   std::uint8_t Stages(json::Value list, const FieldPath& path) {
     unsigned stages = 0;
-    const auto texts = Texts(list, "omitStages");
+    const auto texts = Texts(list);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (const auto stage = StageFromText(texts[i])) {
         stages |= 1U << static_cast<unsigned>(*stage);
@@ -197,17 +151,49 @@ class PolicyReader {
     return static_cast<std::uint8_t>(stages);
   }
 
-  std::string mistyped_;
   api::FieldErrors errors_;
-  std::vector<std::string> unknown_;
 };
+
+base::Status CheckKind(json::Value root) {
+  const std::string_view version = root["apiVersion"].AsString();
+  const std::string_view kind = root["kind"].AsString();
+  TRY(api::ParseGroupVersion(version));
+  const bool is_policy = kind.empty() || kind == "Policy";
+  if (is_policy && (version.empty() || version == "audit.k8s.io/v1")) return base::OkStatus();
+  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(is_policy ? "Policy" : kind),
+                                        " is registered for version ", base::GoQuote(version),
+                                        " in scheme \"pkg/audit/scheme.go:30\""));
+}
+
+// Types that are wrong end the reading; fields that are unknown are passed over.
+base::Status CheckTypes(json::Arena& arena, json::Value root) {
+  std::vector<std::string> unknown;
+  api::schema::DecodeOptions options;
+  options.unknown_fields = &unknown;
+  TRY(api::schema::Decode(arena, *api::schema::SchemaOfGoTypes(kTypes), root, options));
+  if (!unknown.empty()) {
+    base::LogWarning(
+        base::StrCat("Audit policy contains errors, falling back to lenient decoding: ",
+                     api::schema::StrictDecodingError({}, unknown)));
+  }
+  return base::OkStatus();
+}
 
 }  // namespace
 
 base::Result<Policy> ParsePolicy(std::string_view text) {
   json::Arena arena;
-  auto root = json::ParseYamlOrJson(arena, text);
-  if (!root.ok()) return base::ConfigError("failed decoding: " + root.status().message());
+  const auto failed = [](const base::Status& bad) {
+    return base::ConfigError("failed decoding: " + bad.message());
+  };
+  const auto root = api::schema::ParseWithTypeMeta(arena, text);
+  if (!root.ok()) return failed(root.status());
+  if (const auto bad = CheckKind(*root); !bad.ok()) return failed(bad);
+  if (const auto bad = CheckTypes(arena, *root); !bad.ok()) return failed(bad);
+  if (!(*root)["apiVersion"].is_string()) {
+    return base::ConfigError(
+        "unknown group version field audit.k8s.io/__internal, Kind=Policy in policy");
+  }
   return PolicyReader().Read(*root);
 }
 

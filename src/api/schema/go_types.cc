@@ -79,6 +79,7 @@ class Builder {
 
   const Schema* BasicType(std::string_view type) {
     const auto named = base::Cut(type, "=");
+    if (named && named->first.find(']') != named->first.npos) return nullptr;  // a list of them
     const std::string_view basic = named ? named->second : type;
     for (const auto& [name, kind] : kBasic) {
       if (name == basic) return pool_->Leaf(kind, named ? named->first : type, basic);
