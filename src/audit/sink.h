@@ -44,7 +44,8 @@ std::unique_ptr<Sink> MakeLegacyFormat(std::unique_ptr<Sink> behind);
 // --audit-webhook-config-file: events are sent to the server of a kubeconfig.
 struct WebhookOptions {
   std::string kubeconfig;
-  bool together = false;  // what was written goes out at Flush(), in one list; else each at once
+  bool together = false;        // what was written goes out at Flush(), in lists; else each at once
+  std::size_t max_batch = 400;  // the longest of these lists
   std::size_t max_pending = 10000;
 };
 // `https` outlives the sink. Errors are about the kubeconfig.

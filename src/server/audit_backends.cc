@@ -81,6 +81,7 @@ base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook(
   audit::WebhookOptions webhook;
   webhook.kubeconfig = options.audit_webhook_config_file;
   webhook.together = options.audit_webhook.mode == "batch";
+  webhook.max_batch = static_cast<std::size_t>(options.audit_webhook.batch_max_size);
   webhook.max_pending = static_cast<std::size_t>(options.audit_webhook.batch_buffer_size);
   return Delivered(TRY(audit::OpenWebhook(webhook, https)), options.audit_webhook, errors,
                    "webhook");

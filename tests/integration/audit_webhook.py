@@ -32,10 +32,10 @@ rules:
 
 
 class Receiver:
-    """Takes events, or refuses them while `ill`."""
+    """Takes events, or refuses them while `ill`; a list with the event of `dislikes`, always."""
 
-    def __init__(self, certificates):
-        self.lists, self.tokens, self.refused, self.ill = [], set(), 0, False
+    def __init__(self, certificates, dislikes=None):
+        self.lists, self.tokens, self.refused, self.ill, self.dislikes = [], set(), 0, False, dislikes
         self.peer = peers.Peer(peers.sends(self._take), certificates.context("good"))
 
     def _take(self, request):
@@ -44,8 +44,12 @@ class Receiver:
             return peers.answer(b"ill", "503 Service Unavailable")
         received = json.loads(request.body)
         expect("the list", (received["kind"], received["apiVersion"]), ("EventList", "audit.k8s.io/v1"))
+        names = [event["objectRef"].get("name", "") for event in received["items"]]
+        if self.dislikes in names:
+            self.refused += 1
+            return peers.answer(b"too large", "413 Request Entity Too Large")
         self.tokens.add(request.headers.get(b"authorization", b"").decode())
-        self.lists.append([event["objectRef"].get("name", "") for event in received["items"]])
+        self.lists.append(names)
         return peers.answer(b"", "200 OK")
 
     def names(self):
@@ -93,11 +97,21 @@ def in_batches(program, certificates):
         for i in range(5):
             make(server, f"c{i}")
         until("what was refused", lambda: len(receiver.names()) == 15)
-        expect("all in order", receiver.names()[5:], [f"b{i}" for i in range(5)] + [f"c{i}" for i in range(5)])
+        expect("all in order, in lists that are no longer", receiver.lists[1:], [[f"{x}{i}" for i in range(5)] for x in "bc"])
 
         make(server, "last")
         server.end(signal.SIGTERM)
         expect("the last one", receiver.names()[15:], ["last"])
+
+
+def a_list_that_is_refused(program, certificates):
+    """It is lost; what comes behind it is not."""
+    receiver = Receiver(certificates, dislikes="a1")
+    with started(program, certificates, receiver, "--audit-webhook-batch-max-size=2", "--audit-webhook-batch-max-wait=1h") as server:
+        for i in range(4):
+            make(server, f"a{i}")
+        until("the second list", lambda: receiver.lists)
+        expect("the lists", (receiver.refused, receiver.lists), (1, [["a2", "a3"]]))
 
 
 def one_by_one(program, certificates):
@@ -177,4 +191,4 @@ def not_at_all(program, certificates):
 
 
 if __name__ == "__main__":
-    run("audit_webhook", __doc__, [in_batches, one_by_one, of_unknown_clients, of_long_running_requests, not_at_all], peers.Certificates)
+    run("audit_webhook", __doc__, [in_batches, a_list_that_is_refused, one_by_one, of_unknown_clients, of_long_running_requests, not_at_all], peers.Certificates)

@@ -2,10 +2,13 @@
 
 // Events as EventLists, by POST to the server of a kubeconfig (--audit-webhook-config-file).
 //
-// What the server does not take stays and goes out with what comes next, so that a server that is
-// away for a while misses nothing but what the buffer cannot hold.
+// What the server does not take stays and goes out before what comes next, in lists of the same
+// length, so that a server that is away for a while misses nothing but what the buffer cannot hold.
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "audit/sink.h"
 #include "base/log.h"
@@ -33,37 +36,55 @@ class Webhook final : public Sink {
   }
 
   void Flush() override {
-    std::vector<std::string> events;
-    {
+    while (true) {
+      std::vector<std::string> events = NextList();
+      if (events.empty()) return;
+      const base::Status sent = Post(events);
+      if (sent.ok()) continue;
+      const std::string number = std::to_string(events.size());
+      if (IsOfTheList(sent)) {
+        base::LogError("audit events are lost: the server refuses them",
+                       {{"events", number}, {"error", sent.message()}});
+        continue;
+      }
+      base::LogWarning("audit events could not be sent; they go out with the next",
+                       {{"events", number}, {"error", sent.message()}});
       base::MutexLock lock(mutex_);
-      events.swap(pending_);
+      pending_.insert(pending_.begin(), std::make_move_iterator(events.begin()),
+                      std::make_move_iterator(events.end()));
+      return;
     }
-    if (events.empty()) return;
-    const base::Status sent = Post(events);
-    if (sent.ok()) return;
-    base::LogWarning("audit events could not be sent; they go out with the next",
-                     {{"events", std::to_string(events.size())}, {"error", sent.message()}});
-    base::MutexLock lock(mutex_);
-    events.insert(events.end(), std::make_move_iterator(pending_.begin()),
-                  std::make_move_iterator(pending_.end()));
-    pending_ = std::move(events);
   }
 
  private:
+  // Whether the server has looked at the list and will not take it another time either.
+  static bool IsOfTheList(const base::Status& refusal) {
+    const int code = refusal.http_code();
+    return code == 400 || code == 413 || code == 422;
+  }
+
+  // Takes what comes next out of what is pending.
+  std::vector<std::string> NextList() {
+    base::MutexLock lock(mutex_);
+    const auto end = pending_.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(pending_.size(), options_.max_batch));
+    std::vector<std::string> events(std::make_move_iterator(pending_.begin()),
+                                    std::make_move_iterator(end));
+    pending_.erase(pending_.begin(), end);
+    return events;
+  }
+
   base::Status Post(const std::vector<std::string>& events) {
     auto body = std::make_shared<const std::string>(base::StrCat(
         R"({"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[)",
         base::Join(events, ","), "]}"));
-    const base::Status sent =
-        client_.Post(std::move(body), [](const net::Response&) { return base::OkStatus(); });
-    if (sent.ok()) return sent;
-    return {base::Reason::kServiceUnavailable, sent.message()};
+    return client_.Post(std::move(body), [](const net::Response&) { return base::OkStatus(); });
   }
 
   const kubeconfig::Client client_;
   const WebhookOptions options_;
   base::Mutex mutex_;
-  std::vector<std::string> pending_ PC_GUARDED_BY(mutex_);
+  std::deque<std::string> pending_ PC_GUARDED_BY(mutex_);
 };
 
 }  // namespace
