@@ -218,6 +218,10 @@ TEST(SourceIps, ComeFromHeadersAndPeer) {
   EXPECT_EQ(SourceIps("1.1.1.1, 2.2.2.2", "1.1.1.1", "1.1.1.1:5"),
             (Strings{"1.1.1.1", "2.2.2.2", "1.1.1.1"}));
   EXPECT_EQ(SourceIps("", "3.3.3.3", "3.3.3.3:5"), (Strings{"3.3.3.3"}));
+  EXPECT_EQ(SourceIps("cafe, 1.2, ::::, fe80::1%eth0, ,1.1.1.1:80", "x", "1.2.3.4:5"),
+            (Strings{"1.2.3.4"}));
+  EXPECT_EQ(SourceIps("0:0:0::1, 010.0.0.1, ::FFFF:1.2.3.4", "::ffff:10.0.0.1", "1.2.3.4:5"),
+            (Strings{"::1", "10.0.0.1", "1.2.3.4"}));
 }
 
 class LogFileTest : public ::testing::Test {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "json/writer.h"
 
 namespace portcullis::audit {
@@ -194,17 +195,20 @@ std::string AuditId(std::string_view header) {
 std::vector<std::string> SourceIps(std::string_view forwarded_for, std::string_view real_ip,
                                    std::string_view remote_address) {
   std::vector<std::string> ips;
-  const auto add = [&](std::string_view text, bool anew) {
-    const std::string_view ip = base::Trim(text);
-    if (ip.empty() || ip.find_first_not_of("0123456789abcdefABCDEF.:") != ip.npos) return;
-    if (anew || std::find(ips.begin(), ips.end(), ip) == ips.end()) ips.emplace_back(ip);
+  const auto add = [&](std::string_view text, const auto& repeats) {
+    const auto ip = golang::ParseIpSloppy(base::Trim(text));
+    if (!ip) return;
+    std::string canonical = ip->Unmap().ToString();
+    if (!repeats(canonical)) ips.push_back(std::move(canonical));
   };
-  for (std::string_view ip : base::Split(forwarded_for, ',')) add(ip, true);
-  add(real_ip, false);
-  // "127.0.0.1:50123", "[::1]:50123"
-  std::string_view peer = remote_address.substr(0, remote_address.rfind(':'));
-  if (peer.starts_with('[') && peer.ends_with(']')) peer = peer.substr(1, peer.size() - 2);
-  add(peer, ips.empty() || ips.back() != peer);
+  for (std::string_view ip : base::Split(forwarded_for, ',')) {
+    add(ip, [](const std::string&) { return false; });
+  }
+  add(real_ip,
+      [&](const std::string& ip) { return std::find(ips.begin(), ips.end(), ip) != ips.end(); });
+  const auto peer = golang::SplitHostPort(remote_address);
+  add(peer.ok() ? peer->first : "",
+      [&](const std::string& ip) { return !ips.empty() && ips.back() == ip; });
   return ips;
 }
 

@@ -80,7 +80,8 @@ class Event {
 std::string AuditId(std::string_view header);
 
 // The addresses a request came through, as kube-apiserver records them: X-Forwarded-For, then
-// X-Real-Ip, then the peer ("10.0.0.1:5000").
+// X-Real-Ip, then the peer ("10.0.0.1:5000"), each in its canonical form. What is no address is left
+// out.
 std::vector<std::string> SourceIps(std::string_view forwarded_for, std::string_view real_ip,
                                    std::string_view remote_address);
 
