@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -256,6 +258,25 @@ TEST_F(LogFileTest, HasALinePerEvent) {
   EXPECT_EQ(Read(path), "{1}\n{2}\n");
   EXPECT_EQ(OpenLogFile({.path = folder_}, clock_).status().message(),
             "open " + folder_ + ": Is a directory");
+}
+
+TEST_F(LogFileTest, BeginsANewLineBehindAnEventThatWasCutOff) {
+  const std::string path = folder_ + "/audit.log";
+  auto sink = OpenLogFile({.path = path}, clock_);
+  ASSERT_TRUE(sink.ok());
+  ASSERT_TRUE((*sink)->Write("{1}").ok());
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit full{6, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  const base::Status refused = (*sink)->Write("{2222}");
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_EQ(refused.message(), base::StrCat("write ", path, ": File too large"));
+  ASSERT_TRUE((*sink)->Write("{3}").ok());
+  ASSERT_TRUE((*sink)->Write("{4}").ok());
+  EXPECT_EQ(Read(path), "{1}\n{2\n{3}\n{4}\n");
 }
 
 TEST_F(LogFileTest, IsRenamedWhenFullAndOldOnesGo) {

@@ -97,11 +97,14 @@ class LogFile final : public Sink {
     base::MutexLock lock(mutex_);
     if (!to_stdout_ && size_ > 0 && size_ + event.size() > limit_) TRY(Rotate());
     if (fd_ < 0) TRY(Reopen());
+    // What an error has cut off stays as a line of its own.
+    if (in_line_) event.insert(event.begin(), '\n');
     std::string_view rest = event;
     while (!rest.empty()) {
       const ssize_t written = ::write(fd_, rest.data(), rest.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return FileError("write", options_.path);
+      in_line_ = !rest.substr(0, static_cast<std::size_t>(written)).ends_with('\n');
       rest.remove_prefix(static_cast<std::size_t>(written));
       size_ += static_cast<std::uintmax_t>(written);
     }
@@ -113,6 +116,7 @@ class LogFile final : public Sink {
   base::Status Reopen() PC_REQUIRES(mutex_) {
     fd_ = ::open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd_ < 0) return FileError("open", options_.path);
+    in_line_ = false;
     struct stat info {};
     size_ = ::fstat(fd_, &info) == 0 ? static_cast<std::uintmax_t>(info.st_size) : 0;
     return base::OkStatus();
@@ -187,6 +191,7 @@ class LogFile final : public Sink {
   base::Mutex mutex_;
   int fd_ PC_GUARDED_BY(mutex_) = -1;
   std::uintmax_t size_ PC_GUARDED_BY(mutex_) = 0;
+  bool in_line_ PC_GUARDED_BY(mutex_) = false;  // the last line has no end yet
   std::thread compression_ PC_GUARDED_BY(mutex_);
 };
 
