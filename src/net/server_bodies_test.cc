@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "net/internal/body_budget.h"
 #include "net/testing/http2_client.h"
 #include "net/testing/test_server.h"
 
@@ -32,6 +33,13 @@ std::string Post(std::string_view path, std::size_t length, std::string_view par
   return "POST " + std::string(path) +
          " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n" +
          std::string(more) + "\r\n" + std::string(part);
+}
+
+std::string H2Frame(char type, char flags, std::uint32_t stream, std::string_view payload) {
+  std::string bytes = {0, 0, static_cast<char>(payload.size()), type, flags, 0, 0};
+  bytes += static_cast<char>(stream >> 8U);
+  bytes += static_cast<char>(stream & 0xffU);
+  return bytes.append(payload);
 }
 
 // What ReadBody() says, for a test to wait for.
@@ -254,6 +262,43 @@ TEST(ServerBodiesTest, AnOwnerAtItsLimitDoesNotHoldUpOthers) {
 
   EXPECT_EQ(outcomes.back()->Wait(), BodyRead::kComplete);
   EXPECT_EQ(f.test.server->counters().body_bytes, 180'000U);
+}
+
+TEST(ServerBodiesTest, NoMoreBodiesOfAnOwnerWaitThanMay) {
+  constexpr std::size_t kStreams = 200;
+  constexpr std::size_t kConnections = internal::BodyBudget::kMaxWaiting / kStreams;
+  Outcome others, last, refused, modest;  // outlive the server
+  Fixture f(OnDemand({.total = 300'000, .per_owner = 100'000}), true);
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  std::vector<std::shared_ptr<Exchange>> exchanges;
+  // Heads with a Content-Length of 90,000.
+  const auto post = [&](std::size_t streams) {
+    peers.push_back(RawPeer::ConnectTls(f.test.server->port(), {.alpn = "h2"}));
+    peers.back()->Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + H2Frame(4, 0, 0, ""));
+    for (std::uint32_t i = 0; i < streams; ++i) {
+      peers.back()->Send(
+          H2Frame(1, 4, 2 * i + 1, "\x83\x87\x84\x41\x01\x61\x0f\x0d\x05\x39\x30\x30\x30\x30"));
+      exchanges.push_back(f.queue.Take());
+    }
+  };
+  for (std::size_t i = 0; i < kConnections; ++i) post(kStreams);
+  for (const auto& exchange : exchanges) others.Read(*exchange, std::chrono::seconds(20), "greedy");
+  while (f.test.server->counters().waiting_bodies + 1 < exchanges.size()) std::this_thread::yield();
+
+  post(3);
+  last.Read(**(exchanges.end() - 3), std::chrono::seconds(20), "greedy");
+  while (f.test.server->counters().waiting_bodies < exchanges.size() - 3) std::this_thread::yield();
+  refused.Read(**(exchanges.end() - 2), std::chrono::seconds(20), "greedy");
+  EXPECT_EQ(refused.Wait(), BodyRead::kRefused);
+
+  modest.Read(*exchanges.back(), std::chrono::seconds(20), "modest");
+  f.AwaitReserved(180'000);
+  // Those that wait go on when their owner has room.
+  exchanges.front()->Respond({.status = 200});
+  exchanges.front().reset();
+  while (f.test.server->counters().waiting_bodies == exchanges.size() - 3)
+    std::this_thread::yield();
+  f.AwaitReserved(180'000);
 }
 
 TEST(ServerBodiesTest, WhatIsNoDataInAChunkedBodyIsLimited) {

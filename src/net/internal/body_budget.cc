@@ -7,73 +7,71 @@
 
 namespace portcullis::net::internal {
 
-bool BodyBudget::OwnerHasRoom(const Ticket& ticket) const {
-  const auto owner = owners_.find(ticket.owner_);
-  return owner->second.bytes + ticket.bytes_ <= limits_.per_owner;
-}
-
-bool BodyBudget::HasRoom(const Ticket& ticket) const {
-  return reserved_ + ticket.bytes_ <= limits_.total && OwnerHasRoom(ticket);
-}
-
-bool BodyBudget::AnyoneIsNext() const {
-  for (const Waiting& waiting : line_) {
-    if (OwnerHasRoom(*waiting.ticket)) return true;
-  }
-  return false;
-}
-
-void BodyBudget::Grant(Ticket& ticket) {
-  ticket.granted_ = true;
-  reserved_ += ticket.bytes_;
-  owners_.find(ticket.owner_)->second.bytes += ticket.bytes_;
-}
-
 std::unique_ptr<BodyBudget::Ticket> BodyBudget::Reserve(std::string owner, std::size_t bytes,
                                                         std::function<void()> on_room,
                                                         bool& granted) {
   bytes = std::min({bytes, limits_.total, limits_.per_owner});
   auto ticket = std::make_unique<Ticket>(shared_from_this(), std::move(owner), bytes);
+  std::list<Waiting> place;
+  place.push_back({ticket.get(), std::move(on_room)});
   base::MutexLock lock(mutex_);
-  ++owners_[ticket->owner_].tickets;
-  ticket->counted_ = true;
-  granted = HasRoom(*ticket) && !AnyoneIsNext();
-  if (granted) {
-    Grant(*ticket);
-  } else {
-    line_.push_back({ticket.get(), std::move(on_room)});
-  }
+  Owner& of = owners_[ticket->owner_];
+  if (of.waiting >= kMaxWaiting) return nullptr;
+  ++of.tickets;
+  ++of.waiting;
+  ticket->state_ = State::kBeyondShare;
+  ticket->place_ = place.begin();
+  of.line.splice(of.line.end(), place);
+  Admit(of);
+  // Those before it have found no room already.
+  Grant();
+  granted = ticket->state_ == State::kGranted;
   return ticket;
+}
+
+void BodyBudget::Admit(Owner& owner) {
+  while (!owner.line.empty()) {
+    Ticket& first = *owner.line.front().ticket;
+    if (owner.bytes + first.bytes_ > limits_.per_owner) return;
+    owner.bytes += first.bytes_;
+    first.state_ = State::kInLine;
+    line_.splice(line_.end(), owner.line, owner.line.begin());
+  }
+}
+
+std::list<BodyBudget::Waiting> BodyBudget::Grant() {
+  std::list<Waiting> granted;
+  while (!line_.empty()) {
+    Ticket& first = *line_.front().ticket;
+    if (reserved_ + first.bytes_ > limits_.total) break;
+    reserved_ += first.bytes_;
+    first.state_ = State::kGranted;
+    --owners_.find(first.owner_)->second.waiting;
+    granted.splice(granted.end(), line_, line_.begin());
+  }
+  return granted;
 }
 
 void BodyBudget::Release(Ticket& ticket) {
   std::list<Waiting> next;
+  std::list<Waiting> left;
   {
     base::MutexLock lock(mutex_);
-    if (!ticket.counted_) return;
-    const auto owner = owners_.find(ticket.owner_);
-    if (ticket.granted_) {
+    if (ticket.state_ == State::kNew) return;
+    const auto found = owners_.find(ticket.owner_);
+    Owner& owner = found->second;
+    if (ticket.state_ != State::kBeyondShare) owner.bytes -= ticket.bytes_;
+    if (ticket.state_ == State::kGranted) {
       reserved_ -= ticket.bytes_;
-      owner->second.bytes -= ticket.bytes_;
     } else {
-      line_.remove_if([&](const Waiting& waiting) { return waiting.ticket == &ticket; });
+      --owner.waiting;
+      left.splice(left.end(), ticket.state_ == State::kInLine ? line_ : owner.line, ticket.place_);
     }
-    if (--owner->second.tickets == 0) owners_.erase(owner);
-    next = GrantInLine();
+    Admit(owner);
+    next = Grant();
+    if (--owner.tickets == 0) owners_.erase(found);
   }
   for (const Waiting& waiting : next) waiting.on_room();
-}
-
-std::list<BodyBudget::Waiting> BodyBudget::GrantInLine() {
-  std::list<Waiting> granted;
-  for (auto at = line_.begin(); at != line_.end();) {
-    const auto next = at++;
-    if (!OwnerHasRoom(*next->ticket)) continue;
-    if (!HasRoom(*next->ticket)) break;
-    Grant(*next->ticket);
-    granted.splice(granted.end(), line_, next);
-  }
-  return granted;
 }
 
 std::size_t BodyBudget::reserved() const {
@@ -83,7 +81,9 @@ std::size_t BodyBudget::reserved() const {
 
 std::size_t BodyBudget::waiting() const {
   base::MutexLock lock(mutex_);
-  return line_.size();
+  std::size_t waiting = 0;
+  for (const auto& [name, owner] : owners_) waiting += owner.waiting;
+  return waiting;
 }
 
 }  // namespace portcullis::net::internal

@@ -103,6 +103,7 @@ bool ServerExchange::ReserveBody(std::size_t bytes) {
     });
   };
   room_ = origin_.connection->core().bodies->Reserve(std::move(owner), bytes, on_room, has_room_);
+  if (!room_) EndBody(BodyRead::kRefused);
   return has_room_;
 }
 

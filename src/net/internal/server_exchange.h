@@ -74,7 +74,7 @@ class ServerExchange final : public Exchange, public std::enable_shared_from_thi
   bool finished() const { return answered_; }
   base::SteadyTime deadline() const { return deadline_; }
   // The room for a body that the handler wants; false: the session's ReadBody is called again when
-  // there is some.
+  // there is some, or the body is refused.
   bool ReserveBody(std::size_t bytes);
   void SetBody(std::string body);  // it is complete
   void EndBody(BodyRead outcome);  // it will not be
