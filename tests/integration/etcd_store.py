@@ -8,8 +8,10 @@ database to etcd and back. What several servers do: replicas.py; beside a kube-a
 
 import base64
 import contextlib
+import http.client
 import json
 import pathlib
+import ssl
 import sys
 import tempfile
 import urllib.request
@@ -188,9 +190,27 @@ def from_the_database_to_etcd_and_back(program, _):
             expect(path, after[path], before[path])
 
 
+def warnings_of_a_refusal_that_is_confirmed(program, _):
+    """What was warned of while the client was identified stays when the server asks etcd for its newest state."""
+    with etcd_and_folder() as (etcd, folder), \
+            started(program, f"{folder}/data", f"--etcd-servers={etcd.url}") as server:
+        rbac = "rbac.authorization.k8s.io"
+        binding = {"metadata": {"name": "anonymous"}, "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "cluster-admin"},
+                   "subjects": [{"apiGroup": rbac, "kind": "User", "name": "system:anonymous"}]}
+        expect("the binding", server.call("POST", f"/apis/{rbac}/v1/clusterrolebindings", binding)[0], 201)
+        for status in (201, 409):
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=ssl._create_unverified_context(), timeout=30)
+            connection.request("POST", CONFIGMAPS, json.dumps({"metadata": {"name": "a"}}),
+                               {"Content-Type": "application/json", "Authorization": "Bearer  x"})
+            answer = connection.getresponse()
+            expect("the status", answer.status, status)
+            expect("the warning", answer.headers["Warning"],
+                   '299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"')
+
+
 if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
     run("etcd_store", __doc__, [an_object_that_cannot_be_read, versions_that_a_kube_apiserver_stores, writing_again_under_a_key,
-                                from_the_database_to_etcd_and_back])
+                                from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed])

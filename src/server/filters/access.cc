@@ -89,13 +89,15 @@ base::Status Authenticate(Call& call) {
     const std::chrono::duration<double> rest = ends - call.env.clock->Now();
     call.env.access_metrics->certificate_expiration.Observe(rest.count());
   }
+  if (identity.ok() && *identity) call.notes = (*identity)->notes;
   // A client certificate is looked at before.
   if (HasSpaceBeforeToken(call.headers().Get("Authorization")) &&
       (certificate == nullptr || certificate->chain.empty())) {
-    call.recorder.Warn(
+    call.notes.warnings.emplace_back(
         "the provided Authorization header contains extra space before the bearer token, and is "
         "ignored");
   }
+  NoteIdentity(call);
   if (!identity.ok() || !*identity) {
     CountAuthentication(call, identity.ok() ? Authenticated::kFailure : Authenticated::kError);
     if (call.env.clock->Steady() >= view.deadline) {
@@ -106,8 +108,6 @@ base::Status Authenticate(Call& call) {
   CountAuthentication(call, Authenticated::kSuccess);
   call.user = (*identity)->user;
   CountUser(*call.env.request_metrics, call.user.name);
-  call.notes = (*identity)->notes;
-  NoteIdentity(call);
   return base::OkStatus();
 }
 
