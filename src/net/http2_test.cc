@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nghttp2/nghttp2.h>
 
+#include <algorithm>
+
 #include "net/testing/http2_client.h"
 #include "net/testing/test_server.h"
 
@@ -193,6 +195,44 @@ TEST(Http2Test, RapidResetsEndTheConnection) {
   client.RunUntil([&] { return client.goaway; });
 
   EXPECT_TRUE(client.goaway);
+}
+
+// The error code of the first GOAWAY in `frames`; -1: there is none.
+int CodeOfGoaway(std::string_view frames) {
+  const auto byte = [&](std::size_t i) -> std::size_t {
+    return static_cast<unsigned char>(frames[i]);
+  };
+  while (frames.size() >= 9) {
+    const std::size_t size = 9 + (byte(0) << 16U) + (byte(1) << 8U) + byte(2);
+    if (byte(3) == NGHTTP2_GOAWAY && frames.size() >= size && size >= 17)
+      return static_cast<int>(byte(16));
+    frames.remove_prefix(std::min(size, frames.size()));
+  }
+  return -1;
+}
+
+TEST(Http2Test, StreamsThatTheServerIsMadeToResetEndTheConnection) {
+  ExchangeQueue queue;
+  TestServer test([&](std::shared_ptr<Exchange> exchange) { queue.Push(std::move(exchange)); });
+  auto peer = RawPeer::ConnectTls(test.server->port(), {.alpn = "h2"});
+  ASSERT_TRUE(peer);
+  const auto frame = [](char type, char flags, std::uint32_t stream, std::string_view payload) {
+    std::string bytes = {0, 0, static_cast<char>(payload.size()), type, flags, 0, 0};
+    bytes += static_cast<char>(stream >> 8U);
+    bytes += static_cast<char>(stream & 0xffU);
+    return bytes.append(payload);
+  };
+  peer->Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(NGHTTP2_SETTINGS, 0, 0, ""));
+
+  // A window that grows beyond 2^31 - 1 is the stream's error (RFC 9113 §6.9.1).
+  for (std::uint32_t i = 0; i < 700; ++i) {
+    peer->Send(frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM | NGHTTP2_FLAG_END_HEADERS, 2 * i + 1,
+                     "\x82\x87\x84\x41\x01"
+                     "a") +
+               frame(NGHTTP2_WINDOW_UPDATE, 0, 2 * i + 1, "\x7f\xff\xff\xff"));
+  }
+
+  EXPECT_EQ(CodeOfGoaway(peer->ReadToEnd()), NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 TEST(Http2Test, SurvivesGarbage) {

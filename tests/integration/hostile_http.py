@@ -68,8 +68,15 @@ def rapid_reset(number):
                     for i in range(number, number + 200))
 
 
+def made_resets(number):
+    """A window that overflows: the server resets the stream."""
+    return b"".join(frame(HEADERS, 5, 2 * i + 1, GET) + frame(WINDOW, 0, 2 * i + 1, struct.pack(">I", 0x7fffffff))
+                    for i in range(number, number + 200))
+
+
 FLOODS = [
     ("rapid reset", rapid_reset),
+    ("made resets", made_resets),
     ("SETTINGS", lambda number: frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65535) * 10) * 200),
     ("PING", lambda number: frame(PING, 0, 0, b"12345678") * 500),
     ("PRIORITY", lambda number: frame(PRIORITY, 0, 2 * number + 1, b"\0\0\0\0\x10") * 500),

@@ -315,6 +315,10 @@ void Http2Session::OnStreamClosed(std::int32_t id) {
 }
 
 void Http2Session::OnFrameSent(const nghttp2_frame& frame) {
+  // A client can also make us reset its streams (CVE-2025-8671).
+  if (frame.hd.type == NGHTTP2_RST_STREAM && frame.rst_stream.error_code != NGHTTP2_NO_ERROR) {
+    --reset_budget_;
+  }
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
   if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
   const H2Stream* stream = Find(frame.hd.stream_id);

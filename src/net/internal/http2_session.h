@@ -115,7 +115,8 @@ class Http2Session final : public Session {
   base::SteadyTime idle_since_;
   std::size_t unasked_ = 0;   // over all streams
   bool awaits_body_ = false;  // the shard will call HandOverHeads
-  // A client that opens streams only to reset them (CVE-2023-44487) uses this up; it grows back.
+  // A client that opens streams only to reset them (CVE-2023-44487), or to have them reset, uses this
+  // up; it grows back.
   static constexpr int kResetBudget = 500;
   int reset_budget_ = kResetBudget;
   bool receiving_ = false;
