@@ -182,6 +182,25 @@ base::Result<json::Value> ParseAnswer(json::Arena& arena, int http_status,
   return ParseBody(arena, body, all);
 }
 
+base::Result<json::Value> ParseReview(json::Arena& arena, const net::Response& response,
+                                      const ReviewForm& form) {
+  const json::Value review = TRY(ParseAnswer(
+      arena, response.status, response.headers.Get("Content-Type"), response.content()));
+  const std::string_view kind = review["kind"].AsString();
+  const std::string_view version = review["apiVersion"].AsString();
+  if ((!kind.empty() && kind != form.kind) || (!version.empty() && version != form.api_version)) {
+    return base::Status(
+        base::Reason::kUnknown,
+        base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
+                     base::GoQuote(version),
+                     " in scheme \"k8s.io/client-go/kubernetes/scheme/register.go:83\""));
+  }
+  const auto schema = api::schema::SchemaOfGoTypes(form.types);
+  const auto decoded = api::schema::Decode(arena, *schema, review);
+  if (!decoded.ok()) return base::Status(base::Reason::kUnknown, decoded.status().message());
+  return review;
+}
+
 base::Status ErrorOfAnswer(int http_status, std::string_view content_type, std::string_view body,
                            std::optional<int> retry_after) {
   if (!content_type.empty()) {

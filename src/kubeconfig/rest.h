@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "json/value.h"
+#include "net/client.h"
 
 namespace portcullis::kubeconfig {
 
@@ -25,6 +26,17 @@ std::string RequestPath(std::string_view path);
 base::Result<json::Value> ParseAnswer(json::Arena& arena, int http_status,
                                       std::string_view content_type, std::string_view body,
                                       json::Value* all = nullptr);
+
+// What a webhook is to answer with: an object of `kind` in `api_version`, which it need not tell, and
+// the types of its fields (api/schema/go_types.h).
+struct ReviewForm {
+  std::string_view api_version;
+  std::string_view kind;
+  std::string_view types;
+};
+// The same for such an object. Every value that `types` name has its type or is null.
+base::Result<json::Value> ParseReview(json::Arena& arena, const net::Response& response,
+                                      const ReviewForm& form);
 
 // The error of an answer with another status: the Status in its body, or a text for the code.
 base::Status ErrorOfAnswer(int http_status, std::string_view content_type, std::string_view body,

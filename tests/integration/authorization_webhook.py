@@ -106,6 +106,8 @@ def allows_and_denies(program, certificates):
         name = spec["resourceAttributes"].get("name")
         if name == "both":
             return {"allowed": True, "denied": True, "reason": "torn"}
+        if name == "mistyped":
+            return {"allowed": True, "denied": "true"}
         if name == "no":
             return {"allowed": False, "denied": True, "reason": "the house is closed"}
         return {"allowed": spec["user"] == "ann", "reason": "who are you?"}
@@ -143,6 +145,11 @@ def allows_and_denies(program, certificates):
             expect("both", (status, answer), (500, (
                 f'Internal Server Error: "{CONFIGMAPS}/both": webhook subject access review returned both allow and '
                 'deny response\n')))
+            # As Go decodes it: a refusal of another type is no consent.
+            status, answer = call(server, "ann", "GET", f"{CONFIGMAPS}/mistyped")
+            expect("mistyped", (status, answer), (500, (
+                f'Internal Server Error: "{CONFIGMAPS}/mistyped": json: cannot unmarshal string into Go struct field '
+                'SubjectAccessReviewStatus.status.denied of type bool\n')))
             # Paths are none of its business; RBAC lets everybody see the version.
             count = len(judge.asked)
             expect("a path", call(server, "bob", "GET", "/version")[0], 200)

@@ -66,6 +66,23 @@ TEST_F(TokenWebhook, IsAskedAgainIfARequestHadTooLittleTime) {
   EXPECT_EQ(answer.status, 200);
 }
 
+TEST_F(TokenWebhook, IsNotBelievedWhenItsAnswerIsOfOtherTypes) {
+  const std::pair<std::string_view, int> cases[] = {
+      {R"({"authenticated":true,"user":{"username":"ann"}})", 200},
+      {R"({"authenticated":true,"user":{"username":"ann"},"audiences":"elsewhere"})", 401},
+      {R"({"authenticated":true,"user":{"username":"ann"},"audiences":[1]})", 401},
+      {R"({"authenticated":true,"user":{"username":"ann","groups":"a"}})", 401},
+      {R"({"authenticated":true,"user":[]})", 401}};
+  for (const auto& [status, code] : cases) {
+    Answer answer;
+    std::thread client(
+        [&, token = status] { answer = server_.As(base::HexEncode(token), "GET", "/version"); });
+    asked_.Take()->Respond(Says(status));
+    client.join();
+    EXPECT_EQ(answer.status, code) << status;
+  }
+}
+
 TEST_F(TokenWebhook, DoesNotHoldUpTheEndOfTheServer) {
   Answer answer;
   std::thread client([&] { answer = server_.As("slow", "GET", kNamespaces); });

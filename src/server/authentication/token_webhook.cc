@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::string_view kGroup = "authentication.k8s.io/";
 constexpr std::string_view kKind = "TokenReview";
+constexpr std::string_view kTypes = R"(
+v1.TokenReview: kind string, apiVersion string, metadata any, spec any, status v1.TokenReviewStatus
+v1.TokenReviewStatus: authenticated bool, user v1.UserInfo, audiences []string, error string
+v1.UserInfo: username string, uid string, groups []string, extra map[string][]string)";
 
 using Outcome = base::Result<std::optional<authn::Identity>>;
 
@@ -97,18 +101,9 @@ class TokenWebhook final : public authn::TokenAuthenticator {
   }
 
   base::Result<json::Value> ReadStatus(json::Arena& arena, const net::Response& response) const {
-    const json::Value review = TRY(kubeconfig::ParseAnswer(
-        arena, response.status, response.headers.Get("Content-Type"), response.content()));
-    const std::string_view kind = review["kind"].AsString();
-    const std::string_view given = review["apiVersion"].AsString();
-    if ((!kind.empty() && kind != kKind) ||
-        (!given.empty() && given != base::StrCat(kGroup, options_.version))) {
-      return base::Status(
-          base::Reason::kUnknown,
-          base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
-                       base::GoQuote(given),
-                       " in scheme \"k8s.io/client-go/kubernetes/scheme/register.go:83\""));
-    }
+    const std::string api_version = base::StrCat(kGroup, options_.version);
+    const json::Value review =
+        TRY(kubeconfig::ParseReview(arena, response, {api_version, kKind, kTypes}));
     return json::DeepCopy(arena, review["status"]);
   }
 
