@@ -178,6 +178,16 @@ void AddPatches(std::vector<Family>& out) {
     family.most = kMostOperations;
     out.push_back(std::move(family));
   }
+  // The map is opened first: what is moved then is what the operations before have made of it.
+  Family opened =
+      Change("json patch move the opened map",
+             {maps, Keys, "PATCH", kJsonPatch, [](std::size_t n) {
+                const std::string moves = List(n, R"({"op":"move","from":"/data","path":"/x"},)"
+                                                  R"({"op":"move","from":"/x","path":"/data"})");
+                return StrCat(R"([{"op":"test","path":"/data/k1","value":"v1"},)", moves.substr(1));
+              }});
+  opened.most = kMostOperations / 2 - 1;
+  out.push_back(std::move(opened));
   // A "from" that its operation does not use, and an object that its type refuses.
   out.push_back(Change("json patch far pointer",
                        {maps, Keys, "PATCH", kJsonPatch, [](std::size_t n) {

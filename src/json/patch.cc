@@ -116,7 +116,7 @@ class Application {
     if (place.depth + operation["value"].depth() > options_.max_depth) {
       return Failure(InvalidCharacter('{', "exceeded max depth"));
     }
-    **slot = {operation["value"], nullptr};
+    internal::WorkingCopy::Put(place, **slot, operation["value"]);
     return base::OkStatus();
   }
 

@@ -128,6 +128,32 @@ TEST(Patch, LimitsDepth) {
                    .ok());
 }
 
+TEST(Patch, LimitsDepthOfWhatHasGrownBeforeItMoves) {
+  Arena arena;
+  PatchOptions options;
+  options.max_depth = 4;
+  const Value document = MustParse(arena, R"({"a":{"b":{}},"x":{"y":{}}})");
+  const auto apply = [&](std::string_view patch) {
+    return ApplyPatch(arena, document, *DecodePatch(arena, patch), options).status().message();
+  };
+  const std::string_view refused =
+      "error in move for path: '/x/a': invalid character '{' exceeded max depth";
+  EXPECT_EQ(apply(R"([{"op":"add","path":"/a/b/c","value":1},
+                      {"op":"move","from":"/a","path":"/x/a"}])"),
+            "");
+  EXPECT_EQ(apply(R"([{"op":"add","path":"/a/b/c","value":{}},
+                      {"op":"move","from":"/a","path":"/x/a"}])"),
+            refused);
+  EXPECT_EQ(apply(R"([{"op":"add","path":"/a/b/c","value":1},
+                      {"op":"replace","path":"/a/b/c","value":{}},
+                      {"op":"move","from":"/a","path":"/x/a"}])"),
+            refused);
+  EXPECT_EQ(apply(R"([{"op":"add","path":"/x/y/z","value":1},
+                      {"op":"move","from":"/x/y","path":"/a/b/c"},
+                      {"op":"move","from":"/a","path":"/x/a"}])"),
+            refused);
+}
+
 TEST(Patch, DeepDocuments) {
   Arena arena;
   const std::string text =

@@ -2,7 +2,6 @@
 
 #include "json/working_copy.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -73,12 +72,14 @@ void WorkingCopy::Replace(Value root) {
   root_.open.reset();
 }
 
-OpenContainer* WorkingCopy::Open(Slot& slot) {
+OpenContainer* WorkingCopy::Open(Slot& slot, OpenContainer* parent) {
   if (slot.open != nullptr) return slot.open.get();
   const Value value = repeats_keys_ ? LastMembers(arena_, slot.value) : slot.value;
   if (!value.is_object() && !value.is_array()) return nullptr;
   auto open = std::make_unique<OpenContainer>();
   open->is_object = value.is_object();
+  open->parent = parent;
+  open->depth = value.depth();
   for (const Value& element : value.elements()) open->elements.PushBack({element, nullptr});
   open->base = value;
   open->left = value.members().size();
@@ -94,7 +95,7 @@ Place WorkingCopy::Find(std::string_view path) {
   std::vector<std::string_view> tokens = base::Split(path, '/');
   if (tokens.size() < 2) return {};
   Place place;
-  place.container = Open(root_);
+  place.container = Open(root_, nullptr);
   place.depth = static_cast<std::uint32_t>(tokens.size() - 1);
   for (std::size_t i = 1; i < tokens.size(); ++i) {
     if (place.container == nullptr) return {};
@@ -110,7 +111,7 @@ Place WorkingCopy::Find(std::string_view path) {
     }
     const base::Result<Slot*> next = Get(place);
     if (!next.ok() || *next == nullptr) return {};
-    place.container = Open(**next);
+    place.container = Open(**next, place.container);
   }
   return {};
 }
@@ -125,8 +126,23 @@ base::Result<Slot*> WorkingCopy::Get(const Place& place) {
   return &container.elements[TRY(Position(index, container.elements.size()))];
 }
 
+void WorkingCopy::Adopt(OpenContainer& container, const Slot& slot) {
+  if (slot.open != nullptr) slot.open->parent = &container;
+  std::uint32_t depth = Depth(slot);
+  for (OpenContainer* at = &container; at != nullptr && at->depth < ++depth; at = at->parent) {
+    at->depth = depth;
+  }
+}
+
+void WorkingCopy::Put(const Place& place, Slot& slot, Value value) {
+  slot = {value, nullptr};
+  Adopt(*place.container, slot);
+}
+
+// A container that cannot take it may count as too deep: the patch ends there.
 base::Status WorkingCopy::Add(const Place& place, Slot slot) {
   OpenContainer& container = *place.container;
+  Adopt(container, slot);
   if (container.is_object) {
     if (OpenMember* const found = container.Find(place.key)) {
       found->slot = std::move(slot);
@@ -193,17 +209,6 @@ Value WorkingCopy::FreezeArray(const OpenContainer& open) const {
     return true;
   });
   return MakeArray(arena_, elements);
-}
-
-std::uint32_t WorkingCopy::Depth(const Slot& slot) {
-  if (slot.open == nullptr) return slot.value.depth();
-  std::uint32_t depth = 0;
-  slot.open->elements.ForEach([&](const Slot& element) {
-    depth = std::max(depth, Depth(element));
-    return true;
-  });
-  for (const OpenMember& member : slot.open->members) depth = std::max(depth, Depth(member.slot));
-  return depth + 1;
 }
 
 bool WorkingCopy::Equal(const Slot& slot, const Value& value) {

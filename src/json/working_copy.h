@@ -27,6 +27,8 @@ struct OpenMember {
 
 struct OpenContainer {
   bool is_object = false;
+  OpenContainer* parent = nullptr;  // the open container it is in; null for the root
+  std::uint32_t depth = 0;          // the most levels it has had: what is removed leaves it
   SlotList elements;
   Value base;  // the object that was opened: its members are the first of these, in its order
   std::vector<OpenMember> members;
@@ -60,6 +62,8 @@ class WorkingCopy {
   base::Result<Slot*> Get(const Place& place);
   base::Status Add(const Place& place, Slot slot);
   base::Status Remove(const Place& place);
+  // Puts the value where another one is. REQUIRES: Get(place) has returned the slot.
+  static void Put(const Place& place, Slot& slot, Value value);
   void Replace(Value root);
 
   const Slot& root() const { return root_; }
@@ -67,12 +71,17 @@ class WorkingCopy {
   Value Freeze(const Slot& slot) const;
   Value FreezeObject(const OpenContainer& open) const;
   Value FreezeArray(const OpenContainer& open) const;
-  static std::uint32_t Depth(const Slot& slot);
+  // Levels of containers that the slot holds; of an open one at most so many.
+  static std::uint32_t Depth(const Slot& slot) {
+    return slot.open == nullptr ? slot.value.depth() : slot.open->depth;
+  }
   // Whether the slot holds a value equal to `value`; allocates nothing.
   static bool Equal(const Slot& slot, const Value& value);
 
  private:
-  OpenContainer* Open(Slot& slot);
+  OpenContainer* Open(Slot& slot, OpenContainer* parent);
+  // The container gets the slot: so do those that it is in.
+  static void Adopt(OpenContainer& container, const Slot& slot);
 
   Arena& arena_;
   const bool repeats_keys_;
