@@ -93,12 +93,6 @@ base::Status FirstProblem(const offline::Inputs& inputs) {
   return base::BadRequest(base::StrCat(problem.place.ToString(), ": ", problem.message));
 }
 
-// Definitions before objects of their kinds, namespaces before what is in them.
-int RankOf(const offline::Manifest& manifest) {
-  if (manifest.kind == "CustomResourceDefinition") return 0;
-  return manifest.kind == "Namespace" ? 1 : 2;
-}
-
 engine::Verb VerbOf(std::string_view operation) {
   if (operation == "CREATE") return engine::Verb::kCreate;
   if (operation == "UPDATE") return engine::Verb::kUpdate;
@@ -179,13 +173,7 @@ base::Result<std::unique_ptr<Handle>> Handle::Open(std::string_view options) {
 }
 
 base::Status Handle::Give(const offline::Inputs& inputs) {
-  std::vector<const offline::Manifest*> manifests;
-  for (const offline::Manifest& manifest : inputs.manifests) manifests.push_back(&manifest);
-  std::stable_sort(manifests.begin(), manifests.end(),
-                   [](const offline::Manifest* a, const offline::Manifest* b) {
-                     return RankOf(*a) < RankOf(*b);
-                   });
-  for (const offline::Manifest* manifest : manifests) {
+  for (const offline::Manifest* manifest : offline::InOrderOfCreation(inputs)) {
     const base::Status given = GiveOne(*manifest);
     if (!given.ok()) return given.Annotate(manifest->Find({}).ToString());
   }

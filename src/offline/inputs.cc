@@ -398,4 +398,16 @@ Inputs ReadInputs(const InputOptions& options) {
   return inputs;
 }
 
+std::vector<const Manifest*> InOrderOfCreation(const Inputs& inputs) {
+  std::vector<const Manifest*> manifests;
+  for (const Manifest& manifest : inputs.manifests) manifests.push_back(&manifest);
+  const auto rank = [](const Manifest* manifest) {
+    if (manifest->kind == "CustomResourceDefinition") return 0;
+    return manifest->kind == "Namespace" ? 1 : 2;
+  };
+  std::stable_sort(manifests.begin(), manifests.end(),
+                   [&](const Manifest* a, const Manifest* b) { return rank(a) < rank(b); });
+  return manifests;
+}
+
 }  // namespace portcullis::offline

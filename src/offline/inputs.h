@@ -95,6 +95,10 @@ struct Inputs {
 
 Inputs ReadInputs(const InputOptions& options);
 
+// The manifests in the order in which a cluster gets their objects: definitions before objects of their kinds,
+// namespaces before what is in them.
+std::vector<const Manifest*> InOrderOfCreation(const Inputs& inputs);
+
 // A manifest of an object that a program has made; its place is that of `origin`.
 Manifest MakeManifest(const Manifest& origin, std::shared_ptr<json::Arena> arena,
                       json::Value object);

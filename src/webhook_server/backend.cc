@@ -55,12 +55,6 @@ base::Result<std::optional<kubeconfig::ClientConfig>> ClusterOf(const Options& o
   return cluster;
 }
 
-// Definitions first, and what others name before those.
-int RankOf(const offline::Manifest& manifest) {
-  if (manifest.kind == "CustomResourceDefinition") return 0;
-  return manifest.kind == "Namespace" ? 1 : 2;
-}
-
 }  // namespace
 
 base::Result<offline::Inputs> ReadFiles(const Options& options) {
@@ -190,14 +184,8 @@ std::set<std::string> Backend::WantedKinds(const offline::Inputs& files) const {
 
 base::Status Backend::GiveFiles(const Options& options, const offline::Inputs& files) {
   const std::set<std::string> wanted = WantedKinds(files);
-  std::vector<const offline::Manifest*> manifests;
-  for (const offline::Manifest& manifest : files.manifests) manifests.push_back(&manifest);
-  std::stable_sort(manifests.begin(), manifests.end(),
-                   [](const offline::Manifest* a, const offline::Manifest* b) {
-                     return RankOf(*a) < RankOf(*b);
-                   });
   std::size_t passed_over = 0;
-  for (const offline::Manifest* manifest : manifests) {
+  for (const offline::Manifest* manifest : offline::InOrderOfCreation(files)) {
     const auto catalog = world().catalog->Get();
     const auto version = api::ParseGroupVersion(manifest->api_version);
     const auto* kind = version.ok()
@@ -214,7 +202,7 @@ base::Status Backend::GiveFiles(const Options& options, const offline::Inputs& f
     }
   }
   if (!options.policies.empty()) {
-    base::LogInfo("files read", {{"objects", std::to_string(manifests.size() - passed_over)},
+    base::LogInfo("files read", {{"objects", std::to_string(files.manifests.size() - passed_over)},
                                  {"passed over", std::to_string(passed_over)}});
   }
   return base::OkStatus();
