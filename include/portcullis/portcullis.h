@@ -72,7 +72,9 @@ PORTCULLIS_API int portcullis_add(portcullis_cluster* cluster, const char* objec
  *    "name": "web", "dryRun": false, "trace": true}
  *
  * of which `object`, or `oldObject` of a deletion, is enough: `operation` is CREATE, or UPDATE with an
- * oldObject, or DELETE without an object; the rest follows from the object; the user is an administrator.
+ * oldObject, or DELETE without an object; the rest follows from the object; the user is an administrator. A
+ * CONNECT has its options (PodExecOptions, …) as `object`, and a resource and subResource; `code` is then why nothing
+ * can be reached.
  * The cluster is afterwards as it was before. Returns JSON:
  *
  *   {"allowed": false, "code": 403, "message": "…", "status": {…}, "warnings": ["…"],

@@ -107,12 +107,10 @@ class ResultWriter {
       : op_(op), arena_(op.arena), outcome_(outcome) {}
 
   std::string Write(admission::Trace* trace) {
-    // A connection is admitted, and there is no kubelet that it could lead to.
-    const bool allowed = outcome_.ok() || op_.verb == engine::Verb::kConnect;
     json::ObjectBuilder result(arena_);
-    result.Set("allowed", allowed)
+    result.Set("allowed", outcome_.ok())
         .Set("code", outcome_.ok() ? outcome_->code : outcome_.status().http_code());
-    if (!allowed) {
+    if (!outcome_.ok()) {
       result.Set("message", std::string_view(outcome_.status().message()))
           .Set("status", api::StatusToJson(arena_, outcome_.status()));
     }
@@ -139,6 +137,7 @@ class ResultWriter {
   }
 
   void AddObject(json::ObjectBuilder& result) {
+    if (outcome_->plain) return;
     json::Value object = outcome_->object;
     if (outcome_->stored != nullptr) {
       const auto stored = engine::FromStore(op_, outcome_->stored);

@@ -141,6 +141,46 @@ TEST_F(LibraryTest, JudgesUpdatesAndDeletions) {
               HasSubstr("this namespace may not be deleted"));
 }
 
+constexpr std::string_view kNoTerminals = R"(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-terminals}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [''], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec]}
+  validations: [{expression: '!object.tty', message: no terminals}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-terminals}
+spec: {policyName: no-terminals, validationActions: [Deny]}
+)";
+
+TEST_F(LibraryTest, JudgesConnections) {
+  Open();
+  ASSERT_EQ(portcullis_add(cluster_, kNoTerminals.data(), kNoTerminals.size(), &error_), 2)
+      << Error();
+  ASSERT_EQ(portcullis_add(cluster_, kPod.data(), kPod.size(), &error_), 1) << Error();
+  const auto exec = [&](std::string_view options) {
+    return Admit(base::StrCat(
+        R"({"operation":"CONNECT","resource":{"group":"","version":"v1","resource":"pods"},)"
+        R"("subResource":"exec","namespace":"a","name":"p","object":{"kind":"PodExecOptions",)"
+        R"("apiVersion":"v1",)",
+        options, "}}"));
+  };
+  const json::Value refused = exec(R"("tty":true)");
+  EXPECT_FALSE(refused["allowed"].AsBool());
+  EXPECT_EQ(refused["code"].AsInt(), 422);
+  EXPECT_THAT(std::string(refused["message"].AsString()), HasSubstr("no terminals"));
+  EXPECT_EQ(refused["status"]["reason"].AsString(), "Invalid");
+  // Nothing is behind it: the pod is on no node.
+  const json::Value admitted = exec(R"("tty":false)");
+  EXPECT_TRUE(admitted["allowed"].AsBool()) << admitted["message"].AsString();
+  EXPECT_FALSE(admitted.Has("message"));
+  EXPECT_FALSE(admitted.Has("object"));
+}
+
 TEST_F(LibraryTest, TracesWhenItIsAskedTo) {
   Open();
   const json::Value result = Admit(base::StrCat(R"({"trace":true,"object":)", kPod, "}"));

@@ -185,7 +185,11 @@ base::Result<engine::Outcome> Cluster::Submit(engine::Operation& op, const Reque
   input.parameters = request.parameters;
   input.options = WriteOptionsOf(op, request);
   op.dry_run = input.options.dry_run;
-  if (op.verb == engine::Verb::kConnect) return engine::Connect(op, input);
+  if (op.verb == engine::Verb::kConnect) {
+    const json::Value admitted = TRY(engine::AdmitConnection(op, input));
+    const base::Status status = engine::Unreachable(op, admitted);
+    return engine::PlainOutcome(status.http_code(), StatusValue(op, status));
+  }
   auto outcome = engine::Write(op, input);
   if (outcome.ok()) Follow(op, *outcome);
   return outcome;

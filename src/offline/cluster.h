@@ -81,7 +81,8 @@ class Cluster {
   const api::UserInfo& user() const { return user_; }
 
   // Carries the request out. `op` has been resolved, with its namespace and, but for creates, its
-  // name, and has its trace and survey, if any.
+  // name, and has its trace and survey, if any. A connection that is admitted ends with the Status that says why it
+  // leads nowhere.
   base::Result<engine::Outcome> Submit(engine::Operation& op, const Request& request);
   // Stores the object past admission; validation still applies.
   base::Status Give(json::Value object, std::string_view ns);

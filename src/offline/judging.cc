@@ -527,9 +527,6 @@ Judging::Judged Judging::Submit(Operation& op, const Request& request, const Bla
     if (shown) failure.values = values.Of(failure.policy, failure.expression);
   }
   if (!survey.refusals().empty()) return judged;
-  // A connection is admitted, and there is no kubelet that it could lead to.
-  judged.admitted = op.verb == Verb::kConnect;
-  if (judged.admitted) return judged;
   // The decoder, or the store: nothing that a survey asks.
   const bool decoded = !op.request_object.is_null();
   AddFailures({{admission::TraceActor::Kind::kStage, decoded ? "store" : "decode", {}, {}},

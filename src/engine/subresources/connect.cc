@@ -126,15 +126,17 @@ base::Status PodUnreachable(Operation& op, std::string_view name, bool proxy,
 
 }  // namespace
 
-base::Result<Outcome> Connect(Operation& op, const Input& input) {
+base::Result<json::Value> AdmitConnection(Operation& op, const Input& input) {
   const AdmissionInput connect{
       .operation = admission::kConnect, .name = op.name, .object = input.parameters};
   const json::Value admitted = TRY(RunMutating(op, connect));
   TRY(RunValidating(op, {.operation = admission::kConnect, .name = op.name, .object = admitted}));
+  return admitted;
+}
+
+base::Status Unreachable(Operation& op, json::Value options) {
   const std::string& resource = op.resource->resource.resource;
-  if (op.subresource_name() != "proxy") {
-    return PodUnreachable(op, op.name, false, admitted);
-  }
+  if (op.subresource_name() != "proxy") return PodUnreachable(op, op.name, false, options);
   const auto target = SplitTarget(op.name);
   if (!target) {
     return base::BadRequest(
@@ -143,6 +145,10 @@ base::Result<Outcome> Connect(Operation& op, const Input& input) {
   if (resource == "services") return ServiceUnreachable(op, *target);
   if (resource == "nodes") return NodeUnreachable(op, target->name);
   return PodUnreachable(op, target->name, true);
+}
+
+base::Result<Outcome> Connect(Operation& op, const Input& input) {
+  return Unreachable(op, TRY(AdmitConnection(op, input)));
 }
 
 base::Result<Outcome> GetLog(Operation& op, const Input& input) {

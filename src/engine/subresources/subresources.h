@@ -46,7 +46,11 @@ base::Result<Outcome> CreateToken(Operation& op, const Input& input);
 // --api-audiences, by default the issuer.
 std::vector<std::string> ApiAudiences(const Operation& op);
 base::Result<Outcome> CreateReview(Operation& op, const Input& input);
-base::Result<Outcome> Connect(Operation& op, const Input& input);
+// A connection is admitted, or refused; then Unreachable() says why it leads nowhere, by the options that the
+// plugins have left.
+base::Result<json::Value> AdmitConnection(Operation& op, const Input& input);
+base::Status Unreachable(Operation& op, json::Value options);
+base::Result<Outcome> Connect(Operation& op, const Input& input);  // both: never an outcome
 base::Result<Outcome> GetLog(Operation& op, const Input& input);
 
 }  // namespace portcullis::engine
