@@ -291,10 +291,6 @@ void Backend::Prepare(const admission::Attributes& request) {
       request.resource.group.empty() && request.resource.resource == "namespaces";
   if (is_namespace || KnowsNamespace(request.namespace_name)) return;
   // No cluster says what it is like: it is taken for one without labels of its own.
-  {
-    const base::MutexLock lock(mutex_);
-    if (++made_ > kMostNamespaces) return;
-  }
   json::Arena arena;
   const base::Status made = engine::EnsureObject(
       world(), json::ObjectBuilder(arena)
@@ -304,7 +300,15 @@ void Backend::Prepare(const admission::Attributes& request) {
                                         .Set("name", std::string_view(request.namespace_name))
                                         .Build())
                    .Build());
-  if (!made.ok()) base::LogWarning("a namespace was not made", {{"err", made.message()}});
+  if (!made.ok()) {
+    base::LogWarning("a namespace was not made", {{"err", made.message()}});
+    return;
+  }
+  const base::MutexLock lock(mutex_);
+  made_.push_back(request.namespace_name);
+  if (made_.size() <= kMostNamespaces) return;
+  (void)world().store->Delete({"", "namespaces", "", made_.front()}, {});
+  made_.pop_front();
 }
 
 }  // namespace portcullis::webhook_server

@@ -6,6 +6,7 @@
 // Thread-safe once created.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -82,7 +83,7 @@ class Backend {
   bool asks_cluster_ = false;       // a plugin may ask the cluster who may do what
   std::unique_ptr<Mirror> mirror_;  // null: there is no cluster
   base::Mutex mutex_;
-  std::size_t made_ PC_GUARDED_BY(mutex_) = 0;  // namespaces, of requests
+  std::deque<std::string> made_ PC_GUARDED_BY(mutex_);  // namespaces, of requests, the oldest first
 };
 
 }  // namespace portcullis::webhook_server
