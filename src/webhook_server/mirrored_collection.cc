@@ -49,6 +49,9 @@ std::pair<std::string_view, std::string_view> SplitPosition(std::string_view pos
   return cut ? *cut : std::pair<std::string_view, std::string_view>("", position);
 }
 
+// Versions of the objects of a resource are numbers that grow. 0: it has another form, and is compared with none.
+std::int64_t NumberOf(std::string_view version) { return base::ParseInt(version).value_or(0); }
+
 base::Status Expired() { return base::Status(base::Reason::kExpired, "the watch was left behind"); }
 
 base::Result<json::Value> Get(const kubeconfig::Client& client, const std::string& path,
@@ -183,6 +186,7 @@ base::Status MirroredCollection::List(std::string& version) {
   }
   const base::MutexLock lock(write_mutex_);
   RemoveOthers({}, "");
+  watched_ = 0;
   return base::OkStatus();
 }
 
@@ -206,6 +210,7 @@ base::Status MirroredCollection::ListAll(const ResourceInfo& info, std::string& 
   } while (!token.empty() && !is_ending());
   const base::MutexLock lock(write_mutex_);
   RemoveOthers(seen, "");
+  watched_ = NumberOf(version);
   return base::OkStatus();
 }
 
@@ -234,29 +239,45 @@ void MirroredCollection::Fetch(std::string_view ns, std::string_view name) {
                     {"err", fetched.message()}});
 }
 
+// The list and the watch of a followed collection say what is not there; one object that has not been found may
+// have been made since.
 base::Status MirroredCollection::FetchInto(const ResourceInfo& info, std::string_view ns,
                                            std::string_view name) {
   json::Arena arena;
   const auto answer = Get(ends_.quick, PathOf(info, ns, name), arena);
   const base::MutexLock lock(write_mutex_);
-  if (mode_ == Mode::kFetches) ForgetOld();
-  const auto now = ends_.world.clock->Steady();
+  const bool is_followed = mode_ == Mode::kFollows;
+  if (!is_followed) ForgetOld();
   if (!name.empty()) {
-    if (answer.status().reason() == base::Reason::kNotFound) Remove(ns, name);
+    const bool is_gone = answer.status().reason() == base::Reason::kNotFound;
+    if (is_gone && !is_followed) Remove(ns, name);
     TRY(answer.status());
-    fetched_[Position(ns, name)] = now;
-    return Put(arena, info, *answer);
+    return PutFetched(arena, info, *answer);
   }
   TRY(answer.status());
   Positions seen;
   for (const json::Value object : (*answer)["items"].elements()) {
-    const std::string position = Position(ns, object["metadata"]["name"].AsString());
-    fetched_[position] = now;
-    seen.insert(position);
-    TRY(Put(arena, info, object));
+    seen.insert(Position(ns, object["metadata"]["name"].AsString()));
+    TRY(PutFetched(arena, info, object));
   }
-  RemoveOthers(seen, ns);
+  if (!is_followed) RemoveOthers(seen, ns);
   return base::OkStatus();
+}
+
+// While it was under way, the watch or another fetch may have brought a newer one, or its deletion: whatever
+// is as old as the watch is known, or has been deleted.
+base::Status MirroredCollection::PutFetched(json::Arena& arena, const ResourceInfo& info,
+                                            json::Value object) {
+  const json::Value metadata = object["metadata"];
+  const std::string position =
+      Position(metadata["namespace"].AsString(), metadata["name"].AsString());
+  if (mode_ == Mode::kFetches) fetched_[position] = ends_.world.clock->Steady();
+  const auto known = known_.find(position);
+  const std::int64_t newest =
+      std::max(watched_, known == known_.end() ? 0 : NumberOf(known->second));
+  const std::int64_t number = NumberOf(metadata["resourceVersion"].AsString());
+  if (number > 0 && number <= newest) return base::OkStatus();
+  return Put(arena, info, object);
 }
 
 void MirroredCollection::ForgetOld() {
@@ -346,17 +367,21 @@ base::Status MirroredCollection::TakeEvent(std::string_view line, std::string& v
     return base::ConfigError(std::string(object["message"].AsString()));
   }
   const json::Value metadata = object["metadata"];
-  if (type == "DELETED") {
+  const auto catalog = ends_.world.catalog->Get();
+  const ResourceInfo* info = Served(*catalog);
+  if (info == nullptr) return Expired();
+  {
     const base::MutexLock lock(write_mutex_);
-    Remove(metadata["namespace"].AsString(), metadata["name"].AsString());
-  } else if (type == "ADDED" || type == "MODIFIED") {
-    const auto catalog = ends_.world.catalog->Get();
-    const ResourceInfo* info = Served(*catalog);
-    if (info == nullptr) return Expired();
-    const base::MutexLock lock(write_mutex_);
-    TRY(Put(arena, *info, object));
+    if (type == "DELETED") {
+      Remove(metadata["namespace"].AsString(), metadata["name"].AsString());
+    } else if (type == "ADDED" || type == "MODIFIED") {
+      TRY(Put(arena, *info, object));
+    }
+    if (const auto seen = metadata["resourceVersion"].AsString(); !seen.empty()) {
+      version = seen;
+      watched_ = NumberOf(seen);
+    }
   }
-  if (const auto seen = metadata["resourceVersion"].AsString(); !seen.empty()) version = seen;
   if (type != "BOOKMARK") changed_();
   return base::OkStatus();
 }

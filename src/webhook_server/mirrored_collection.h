@@ -84,6 +84,8 @@ class MirroredCollection {
   // Those of the namespace ("": all) that are not among `seen`.
   using Positions = std::set<std::string, std::less<>>;
   void RemoveOthers(const Positions& seen, std::string_view ns) PC_REQUIRES(write_mutex_);
+  base::Status PutFetched(json::Arena& arena, const ResourceInfo& info, json::Value object)
+      PC_REQUIRES(write_mutex_);
   base::Status FetchInto(const ResourceInfo& info, std::string_view ns, std::string_view name);
   void ForgetOld() PC_REQUIRES(write_mutex_);
   bool Pause(base::Duration duration);  // false: it is to end
@@ -106,6 +108,8 @@ class MirroredCollection {
   base::Mutex write_mutex_;  // writes to the store come from two threads
   // What the cluster has: "namespace/name" (or "name") and its resourceVersion there.
   std::map<std::string, std::string, std::less<>> known_ PC_GUARDED_BY(write_mutex_);
+  // The resourceVersion that the list and the watch have come to; 0: none.
+  std::int64_t watched_ PC_GUARDED_BY(write_mutex_) = 0;
   // Of kFetches: when each was fetched last.
   std::map<std::string, base::SteadyTime, std::less<>> fetched_ PC_GUARDED_BY(write_mutex_);
 
