@@ -41,9 +41,8 @@ bool IsAsked(Value spec) {
   return spec["renewTime"].AsString() < spec["pingTime"].AsString() && spec.Has("renewTime");
 }
 
-golang::Semver VersionOf(const store::ObjectPtr& candidate, std::string_view field) {
-  const auto version = golang::ParseSemver(SpecOf(candidate)[field].AsString());
-  return version.ok() ? *version : golang::Semver();
+base::Result<golang::Semver> VersionOf(const store::ObjectPtr& candidate, std::string_view field) {
+  return golang::ParseSemver(TextOf(candidate, field));
 }
 
 // By the strategy of those with the newest program; empty if they do not agree.
@@ -51,7 +50,8 @@ std::string_view StrategyOf(const Candidates& candidates) {
   std::string_view strategy;
   std::optional<golang::Semver> newest;
   for (const store::ObjectPtr& candidate : candidates) {
-    const golang::Semver version = VersionOf(candidate, "binaryVersion");
+    const auto binary = VersionOf(candidate, "binaryVersion");
+    const golang::Semver version = binary.ok() ? *binary : golang::Semver();
     const std::string_view own = TextOf(candidate, "strategy");
     if (newest && version == *newest && own != strategy) return {};
     if (newest && version <= *newest) continue;
@@ -61,17 +61,20 @@ std::string_view StrategyOf(const Candidates& candidates) {
   return strategy;
 }
 
+// The holder by OldestEmulationVersion; empty if no candidate says both its versions: those of another
+// strategy need not.
 std::string_view BestOf(const Candidates& candidates) {
-  const auto rank = [](const store::ObjectPtr& candidate) {
-    return std::tuple(VersionOf(candidate, "emulationVersion"),
-                      VersionOf(candidate, "binaryVersion"),
-                      candidate->document()["metadata"]["creationTimestamp"].AsString());
-  };
-  const store::ObjectPtr* best = nullptr;
+  using Rank = std::tuple<golang::Semver, golang::Semver, std::string_view>;
+  std::optional<std::pair<Rank, std::string_view>> best;
   for (const store::ObjectPtr& candidate : candidates) {
-    if (best == nullptr || rank(candidate) < rank(*best)) best = &candidate;
+    const auto emulation = VersionOf(candidate, "emulationVersion");
+    const auto binary = VersionOf(candidate, "binaryVersion");
+    if (!emulation.ok() || !binary.ok()) continue;
+    Rank rank(*emulation, *binary,
+              candidate->document()["metadata"]["creationTimestamp"].AsString());
+    if (!best || rank < best->first) best.emplace(std::move(rank), candidate->name());
   }
-  return best == nullptr ? std::string_view() : (*best)->name();
+  return best ? best->second : std::string_view();
 }
 
 class CoordinatedElection final : public Controller {
@@ -154,7 +157,9 @@ class CoordinatedElection final : public Controller {
     for (const store::ObjectPtr& candidate : candidates) {
       if (TextOf(candidate, "renewTime") < since) return true;
     }
-    return StrategyOf(candidates) == kOldest && BestOf(candidates) != holder;
+    if (StrategyOf(candidates) != kOldest) return false;
+    const std::string_view best = BestOf(candidates);
+    return !best.empty() && best != holder;
   }
 
   // In the version of the resource that is served.
@@ -187,6 +192,7 @@ class CoordinatedElection final : public Controller {
     const std::string_view strategy = StrategyOf(present);
     if (strategy.empty()) return std::nullopt;
     const std::string_view best = strategy == kOldest ? BestOf(present) : std::string_view();
+    if (strategy == kOldest && best.empty()) return std::nullopt;
     Request request{.verb = engine::Verb::kCreate, .ns = ns};
     Value body = lease != nullptr ? lease->document().root()
                                   : json::ObjectBuilder(arena).Set("kind", "Lease").Build();
