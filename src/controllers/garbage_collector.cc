@@ -202,15 +202,17 @@ class GarbageCollector final : public Controller {
     json::Arena arena;
     json::ArrayBuilder present(arena);
     bool waited_for = false;
+    Missing missing;
     const Value references = object["metadata"]["ownerReferences"];
     for (const Value& reference : references.elements()) {
       const Owner owner = Judge(reference, place.ns);
       if (owner == Owner::kPresent) present.Add(reference);
       if (owner == Owner::kGone && !HasDeparted(reference["uid"].AsString())) {
-        TellOfOtherNamespace(place, object, reference);
+        NoteMissing(reference, missing);
       }
       waited_for |= owner == Owner::kWaiting;
     }
+    if (!place.ns.empty()) TellOfOtherNamespaces(place, object, missing);
     if (present.size() == references.size()) return std::nullopt;
     // Another owner keeps it: it only leaves the ones that go.
     if (present.size() > 0) return SetOwners(arena, place, object, present.Build());
@@ -245,23 +247,33 @@ class GarbageCollector final : public Controller {
     return departed_.contains(uid);
   }
 
-  // References into other namespaces are invalid; an event says so (OwnerRefInvalidNamespace).
-  void TellOfOtherNamespace(const Place& place, Value object, Value reference) {
-    if (place.ns.empty()) return;
+  // References of one object whose owners are not where they say: by resource and uid.
+  using Missing = std::map<api::GroupResource, std::multimap<std::string_view, Value>>;
+
+  void NoteMissing(Value reference, Missing& missing) {
     const auto* resource = ResourceOf(reference);
     if (resource == nullptr || !resource->namespaced) return;
-    const api::GroupResource stored = resource->stored_as();
-    const std::string_view uid = reference["uid"].AsString();
-    bool elsewhere = false;
-    for (const store::ObjectPtr& owner : context_.store.List({stored.group, stored.resource})) {
-      elsewhere = elsewhere || (owner->uid() == uid && owner->ns() != place.ns);
+    missing[resource->stored_as()].emplace(reference["uid"].AsString(), reference);
+  }
+
+  // References into other namespaces are invalid; an event says so (OwnerRefInvalidNamespace). There may be
+  // thousands: each collection is looked through once.
+  void TellOfOtherNamespaces(const Place& place, Value object, const Missing& missing) {
+    for (const auto& [resource, references] : missing) {
+      for (const auto& owner : context_.store.List({resource.group, resource.resource})) {
+        if (owner->ns() == place.ns) continue;
+        const auto [begin, end] = references.equal_range(owner->uid());
+        for (auto at = begin; at != end; ++at) TellOfOtherNamespace(place, object, at->second);
+      }
     }
-    if (!elsewhere) return;
+  }
+
+  void TellOfOtherNamespace(const Place& place, Value object, Value reference) {
     json::Arena arena;
     const std::string message = base::StrCat(
         "ownerRef [", reference["apiVersion"].AsString(), "/", reference["kind"].AsString(),
-        ", namespace: ", place.ns, ", name: ", reference["name"].AsString(), ", uid: ", uid,
-        "] does not exist in namespace \"", place.ns, "\"");
+        ", namespace: ", place.ns, ", name: ", reference["name"].AsString(),
+        ", uid: ", reference["uid"].AsString(), "] does not exist in namespace \"", place.ns, "\"");
     (void)context_.client.Do({.verb = engine::Verb::kCreate,
                               .resource = {"", "v1", "events"},
                               .ns = place.ns,
