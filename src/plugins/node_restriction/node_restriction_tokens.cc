@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "api/field_error.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "plugins/common/state.h"
@@ -112,10 +113,8 @@ base::Status CheckAudience(const NodeRequest& node, json::Value pod) {
   AudienceSearch search(node, audience);
   if (search.Find(pod)) return base::OkStatus();
   if (!search.errors().empty()) {
-    const std::string errors = search.errors().size() == 1
-                                   ? search.errors().front()
-                                   : base::StrCat("[", base::Join(search.errors(), ", "), "]");
-    return node.Refuse(base::StrCat("error validating audience ", quoted, ": ", errors));
+    return node.Refuse(base::StrCat("error validating audience ", quoted, ": ",
+                                    api::AggregateText(search.errors())));
   }
   const std::string& user = node.request.user().name;
   if (node.authorizer == nullptr) return base::OkStatus();
