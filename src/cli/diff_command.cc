@@ -4,9 +4,11 @@
 
 #include <spawn.h>
 #include <sys/wait.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -135,9 +137,11 @@ int Fail(const base::Status& status) {
 base::Result<std::string> GitArchive(const std::string& revision) {
   const TemporaryFolder folder = TRY(TemporaryFolder::Create("portcullis-diff"));
   const std::string file = base::StrCat(folder.path(), "/archive.tar");
-  std::string words[] = {"git", "archive", "--format=tar", "-o", file, revision};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
-                       words[4].data(), words[5].data(), nullptr};
+  std::string words[] = {"git", "archive",          "--format=tar", "-o",
+                         file,  "--end-of-options", revision};
+  char* arguments[std::size(words) + 1] = {};
+  std::transform(std::begin(words), std::end(words), arguments,
+                 [](std::string& word) { return word.data(); });
   pid_t child = 0;
   if (const int error = ::posix_spawnp(&child, "git", nullptr, nullptr, arguments, environ)) {
     return base::ConfigError(base::StrCat("git: ", base::ErrnoText(error)));
