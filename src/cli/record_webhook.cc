@@ -24,55 +24,23 @@
 #include "net/tls.h"
 #include "net/url.h"
 #include "pki/key_folder.h"
+#include "webhook_server/serving_certificate.h"
 
 namespace portcullis::cli {
 namespace {
+
+using webhook_server::Target;
 
 constexpr std::string_view kName = "portcullis-record";
 constexpr std::chrono::seconds kGrace{2};
 // Objects old and new of up to 3 MiB each, and room for escapes.
 constexpr std::size_t kMaxBody = std::size_t{16} << 20;
 
-// Where the API server reaches the webhook.
-struct Target {
-  std::string ns;    // of the Service
-  std::string name;  // likewise; "": a URL
-  int port = 443;
-  std::string url;
-  std::vector<std::string> dns_names;
-  std::vector<std::string> ip_addresses;
-};
-
-bool IsAddress(std::string_view host) {
-  return host.find_first_not_of("0123456789.") == std::string_view::npos ||
-         host.find(':') != std::string_view::npos;
-}
-
-base::Result<Target> TargetOfService(std::string_view service) {
-  Target target;
-  const auto cut = base::Cut(service, "/");
-  if (!cut || cut->first.empty() || cut->second.empty()) {
-    return base::BadRequest("--service is NAMESPACE/NAME[:PORT]");
-  }
-  target.ns = std::string(cut->first);
-  target.name = std::string(cut->second);
-  if (const auto port = base::Cut(cut->second, ":")) {
-    target.name = std::string(port->first);
-    const auto number = base::ParseInt(port->second);
-    if (!number || *number < 1 || *number > 65535) {
-      return base::BadRequest("--service is NAMESPACE/NAME[:PORT]");
-    }
-    target.port = static_cast<int>(*number);
-  }
-  target.dns_names = {base::StrCat(target.name, ".", target.ns, ".svc")};
-  return target;
-}
-
 base::Result<Target> TargetOf(const RecordingWebhookOptions& options, const std::string& address) {
   if (!options.service.empty() && !options.url.empty()) {
     return base::BadRequest("--service and --url both say where the webhook is reached");
   }
-  if (!options.service.empty()) return TargetOfService(options.service);
+  if (!options.service.empty()) return webhook_server::TargetOfService(options.service);
   Target target;
   target.url = options.url.empty() ? base::StrCat("https://", address, "/record") : options.url;
   const auto url = TRY(net::ParseUrl(target.url));
@@ -82,7 +50,6 @@ base::Result<Target> TargetOf(const RecordingWebhookOptions& options, const std:
         "--service or --url has to say where the API server reaches a webhook that listens at all "
         "addresses");
   }
-  (IsAddress(url.host) ? target.ip_addresses : target.dns_names).push_back(url.host);
   return target;
 }
 
@@ -167,9 +134,7 @@ base::Status RunRecordingWebhook(const RecordingWebhookOptions& options,
   pki::CertificateRequest wanted;
   wanted.common_name = kName;
   wanted.server = true;
-  const auto listener = TRY(TargetOf(options, options.listen));
-  wanted.dns_names = listener.dns_names;
-  wanted.ip_addresses = listener.ip_addresses;
+  pki::AddHost(wanted, TRY(TargetOf(options, options.listen)).host());
   const pki::KeyPair pair = TRY(folder.Certificate("server", wanted));
   net::ServerTlsOptions tls;
   tls.certificate = {pair.certificate_pem, pair.key_pem, {}};

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/strings.h"
+#include "golang/netip.h"
 #include "pki/certificate.h"
 #include "pki/verify.h"
 #include "pki/x509.h"
@@ -188,6 +189,10 @@ base::WallTime TimeOf(std::int64_t seconds) {
 }
 
 }  // namespace
+
+void AddHost(CertificateRequest& request, const std::string& host) {
+  (golang::ParseIp(host) ? request.ip_addresses : request.dns_names).push_back(host);
+}
 
 base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime now,
                                     int valid_days) {

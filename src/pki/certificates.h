@@ -35,6 +35,9 @@ struct CertificateRequest {
   int valid_days = 365;
 };
 
+// Adds what the certificate is to name: a DNS name or an IP address.
+void AddHost(CertificateRequest& request, const std::string& host);
+
 // A self-signed certificate authority. Valid from an hour before `now`, against clock skew.
 base::Result<KeyPair> MakeAuthority(std::string_view common_name, base::WallTime now,
                                     int valid_days = 3650);

@@ -40,6 +40,13 @@ TEST(CertificatesTest, AnIssuedCertificateSaysWhatWasAskedFor) {
   EXPECT_TRUE(ParseCertificates(authority.certificate_pem).value()[0].is_authority);
 }
 
+TEST(CertificatesTest, AHostIsANameOrAnAddress) {
+  CertificateRequest request;
+  for (const char* host : {"10.0.0.1", "::1", "web.team.svc", "1.example"}) AddHost(request, host);
+  EXPECT_EQ(request.ip_addresses, (std::vector<std::string>{"10.0.0.1", "::1"}));
+  EXPECT_EQ(request.dns_names, (std::vector<std::string>{"web.team.svc", "1.example"}));
+}
+
 TEST(CertificatesTest, KeysAndPublicKeysAreWrittenAsOpenSslWritesThem) {
   const auto authority = MakeAuthority("ca", Now()).value();
   const auto pair = Issue(authority, {.common_name = "alice", .client = true}, Now()).value();

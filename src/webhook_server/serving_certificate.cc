@@ -14,13 +14,6 @@
 namespace portcullis::webhook_server {
 namespace {
 
-base::Status BadService() { return base::BadRequest("--service is NAMESPACE/NAME[:PORT]"); }
-
-bool IsAddress(std::string_view host) {
-  return host.find_first_not_of("0123456789.") == std::string_view::npos ||
-         host.find(':') != std::string_view::npos;
-}
-
 base::Result<pki::KeyPair> MakeCertificate(const Options& options, base::WallTime now,
                                            ServingCertificate& serving) {
   const Target target = TRY(TargetOf(options));
@@ -30,7 +23,7 @@ base::Result<pki::KeyPair> MakeCertificate(const Options& options, base::WallTim
   wanted.server = true;
   wanted.dns_names = {"localhost"};
   wanted.ip_addresses = {"127.0.0.1"};
-  (IsAddress(target.host()) ? wanted.ip_addresses : wanted.dns_names).push_back(target.host());
+  pki::AddHost(wanted, target.host());
   serving.ca_pem = folder.authority().certificate_pem;
   serving.is_kept = !options.cert_dir.empty();
   return folder.Certificate("webhook", wanted);
@@ -44,27 +37,33 @@ std::string Target::host() const {
   return parsed.ok() ? parsed->host : std::string();
 }
 
-base::Result<Target> TargetOf(const Options& options) {
-  Target target;
-  if (!options.url.empty()) {
-    const auto url = TRY(net::ParseUrl(options.url));
-    if (url.scheme != "https") return base::BadRequest("--url must begin with https://");
-    target.url = options.url;
-    while (target.url.ends_with('/')) target.url.pop_back();
-    return target;
-  }
-  const std::string service =
-      options.service.empty() ? base::StrCat("portcullis/", options.name) : options.service;
+base::Result<Target> TargetOfService(std::string_view service) {
+  const base::Status bad = base::BadRequest("--service is NAMESPACE/NAME[:PORT]");
   const auto cut = base::Cut(service, "/");
-  if (!cut || cut->first.empty() || cut->second.empty()) return BadService();
+  if (!cut || cut->first.empty()) return bad;
+  Target target;
   target.ns = std::string(cut->first);
   target.name = std::string(cut->second);
   if (const auto port = base::Cut(cut->second, ":")) {
     target.name = std::string(port->first);
     const auto number = base::ParseInt(port->second);
-    if (!number || *number < 1 || *number > 65535 || target.name.empty()) return BadService();
+    if (!number || *number < 1 || *number > 65535) return bad;
     target.port = static_cast<int>(*number);
   }
+  if (target.name.empty()) return bad;
+  return target;
+}
+
+base::Result<Target> TargetOf(const Options& options) {
+  if (options.url.empty()) {
+    return TargetOfService(options.service.empty() ? base::StrCat("portcullis/", options.name)
+                                                   : options.service);
+  }
+  const auto url = TRY(net::ParseUrl(options.url));
+  if (url.scheme != "https") return base::BadRequest("--url must begin with https://");
+  Target target;
+  target.url = options.url;
+  while (target.url.ends_with('/')) target.url.pop_back();
   return target;
 }
 

@@ -25,10 +25,12 @@ struct Target {
   std::string ns;    // of the Service
   std::string name;  // likewise; "": a URL
   int port = 443;
-  std::string url;           // without the path
+  std::string url;           // "": a Service
   std::string host() const;  // that the certificate has to name
 };
-// Errors: a flag's value.
+// Errors: `--service is NAMESPACE/NAME[:PORT]`.
+base::Result<Target> TargetOfService(std::string_view service);
+// Of --url, without slashes at its end, or --service. Errors: a flag's value.
 base::Result<Target> TargetOf(const Options& options);
 
 base::Result<ServingCertificate> MakeServingCertificate(const Options& options, base::WallTime now);
