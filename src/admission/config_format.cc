@@ -57,6 +57,17 @@ base::Status CheckStrict(const PluginConfig& config, std::vector<std::string> un
 
 }  // namespace
 
+std::string_view OtherServerKind(const PluginConfig& config, std::string_view own) {
+  if (config.document["apiVersion"].AsString() != "apiserver.config.k8s.io/v1") return {};
+  const std::string_view kind = config.document["kind"].AsString();
+  for (const std::string_view known :
+       {"AdmissionConfiguration", "AuthenticationConfiguration", "AuthorizationConfiguration",
+        "EncryptionConfiguration", "TracingConfiguration"}) {
+    if (kind == known && kind != own) return kind;
+  }
+  return {};
+}
+
 base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& format,
                              const release::Release& release) {
   const json::Value root = config.document.root();

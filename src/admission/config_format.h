@@ -33,6 +33,10 @@ struct ConfigFormat {
 base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& format,
                              const release::Release& release);
 
+// The kind of the file if it is another one than `own` that the decoder of `apiserver.config.k8s.io/v1` knows; else
+// "".
+std::string_view OtherServerKind(const PluginConfig& config, std::string_view own);
+
 // Whether the whole file is what `format` says. Besides the above: what the parser said,
 // `json: cannot unmarshal string into Go struct field Limit.limits.qps of type int32` (the details
 // then have a cause with the path of the field), `strict decoding error: unknown field "x"`.

@@ -3,7 +3,6 @@
 #include "server/authentication/authentication_file.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -32,9 +31,6 @@ constexpr admission::ConfigKind kKinds[] = {
     {"apiserver.config.k8s.io/v1beta1", kKind},
     {"apiserver.config.k8s.io/v1alpha1", kKind},
 };
-// Kinds that the same decoder knows.
-constexpr std::string_view kOtherKinds[] = {"AdmissionConfiguration", "AuthorizationConfiguration",
-                                            "EncryptionConfiguration", "TracingConfiguration"};
 constexpr std::string_view kTypes = R"(
 v1.AuthenticationConfiguration: kind string, apiVersion string, jwt []v1.JWTAuthenticator, anonymous v1.AnonymousAuthConfig
 v1.JWTAuthenticator: issuer v1.Issuer, claimValidationRules []v1.ClaimValidationRule, claimMappings v1.ClaimMappings, userValidationRules []v1.UserValidationRule
@@ -349,11 +345,9 @@ std::optional<AnonymousSettings> ReadAnonymous(json::Value anonymous, FieldError
 base::Result<json::Document> ParseConfiguration(std::string text) {
   if (text.empty()) return base::ConfigError("empty config data");
   const admission::PluginConfig file = admission::ParsePluginConfig(std::move(text));
-  const std::string_view kind = file.document["kind"].AsString();
-  const bool is_other =
-      std::find(std::begin(kOtherKinds), std::end(kOtherKinds), kind) != std::end(kOtherKinds);
-  if (is_other && file.document["apiVersion"].AsString() == kKinds[0].api_version) {
-    return base::ConfigError(base::StrCat("expected ", kKind, ", got *apiserver.", kind));
+  const std::string_view other = admission::OtherServerKind(file, kKind);
+  if (!other.empty()) {
+    return base::ConfigError(base::StrCat("expected ", kKind, ", got *apiserver.", other));
   }
   TRY(admission::CheckConfig(file, kFormat, release::Release::Newest()));
   return file.document;

@@ -38,9 +38,6 @@ constexpr std::string_view kVersion = "apiserver.config.k8s.io/v1";
 // The second one is what an old page of Kubernetes' documentation had.
 constexpr admission::ConfigKind kKinds[] = {{kVersion, "EncryptionConfiguration"},
                                             {"v1", "EncryptionConfig"}};
-// Kinds that the same decoder knows.
-constexpr std::string_view kOtherKinds[] = {"AdmissionConfiguration", "AuthenticationConfiguration",
-                                            "AuthorizationConfiguration", "TracingConfiguration"};
 constexpr admission::ConfigFormat kFormat = {kScheme, kKinds, R"(
 v1.EncryptionConfiguration: kind string, apiVersion string, resources []v1.ResourceConfiguration
 v1.ResourceConfiguration: resources []string, providers []v1.ProviderConfiguration
@@ -402,19 +399,12 @@ base::Status CheckMasked(const EncryptionConfig& config) {
   return base::OkStatus();
 }
 
-// Which of the decoder's kinds the file is of, if not of ours.
-base::Status CheckOtherKind(const admission::PluginConfig& file) {
-  const json::Value root = file.document.root();
-  const std::string_view kind = root["kind"].AsString();
-  if (root["apiVersion"].AsString() != kVersion ||
-      std::find(std::begin(kOtherKinds), std::end(kOtherKinds), kind) == std::end(kOtherKinds)) {
-    return base::OkStatus();
-  }
-  return base::ConfigError(base::StrCat("got unexpected config type: ", kVersion, ", Kind=", kind));
-}
-
 base::Status CheckFile(const admission::PluginConfig& file, std::string_view path) {
-  TRY(CheckOtherKind(file));
+  const std::string_view other = admission::OtherServerKind(file, kKinds[0].kind);
+  if (!other.empty()) {
+    return base::ConfigError(
+        base::StrCat("got unexpected config type: ", kVersion, ", Kind=", other));
+  }
   const base::Status bad = admission::CheckConfig(file, kFormat, release::Release::Newest());
   if (bad.ok()) return bad;
   return bad.Annotate(
