@@ -213,6 +213,7 @@ class Draft {
 
   // Keeps those that reach something new.
   base::Status Try(std::span<const NewCase> candidates) {
+    if (candidates.empty()) return base::OkStatus();
     Inputs draft;
     ReadText(path_, TextOf(candidates, {}), true, draft);
     Suites suites = ReadSuites(draft.tests);

@@ -246,6 +246,8 @@ def initial_tests(folder):
     holds("the other", text, 'set: {data.size: "6"}\n  expect: {policy: limit, verdict: deny}\n')
     holds("its cases", folder.run("test", "limit.test.yaml", code=0), "4 cases: 4 passed")
     branches(folder)
+    folder.write("misspelt.yaml", POLICY.replace("object.data.size", "object.data.sizes.all").replace("limit", "misspelt") % 5)
+    holds("an expression that always fails", folder.run("test", "--init", "misspelt.yaml", code=0), "writes misspelt.test.yaml")
     holds("a file that is there", folder.run("test", "--init", "limit.yaml", code=2), "--force replaces it")
     holds("no policy", folder.run("test", "--init", "limit.test.yaml", code=2), "holds no ValidatingAdmissionPolicy")
 
@@ -385,6 +387,9 @@ def differences(folder):
     holds("a set of plugins", text, "replace /spec/containers/0/imagePullPolicy: \"Always\"")
     holds("no side", folder.run("diff", "a.yaml", code=2), "say what is compared")
     holds("a revision", folder.run("diff", "--old", "nope:policies", "--new", "policies", "a.yaml", code=2), "no directory of a git")
+    # No option of git.
+    holds("a revision", folder.run("diff", "--old=--output=made:x", "--new", "policies", "a.yaml", code=2), "no directory of a git")
+    check("what git has written", (folder.path / "made:x").exists(), False)
 
 
 def findings(folder):
