@@ -173,17 +173,17 @@ function(pc_join target what apart)
 endfunction()
 
 # pc_module(<name> [SMALL] [SMALL_SOURCES <pattern>…] [JOINED DIRECTORY|MODULE [APART <regex>]]
-#           [PRECOMPILED <header>…] [DEPS <module>…]
+#           [SMALL_JOINED DIRECTORY|MODULE] [PRECOMPILED <header>…] [DEPS <module>…]
 #           [LIBS <library>…])
 #
 # Declares the library of the folder it is called from: every .cc below it, and <name>_test from
 # every *_test.cc. SMALL: no request runs it, it is compiled for size, which takes half the bytes.
-# SMALL_SOURCES: the same for some of its files. JOINED, APART: see pc_join(). PRECOMPILED: see
-# pc_precompile().
+# SMALL_SOURCES: the same for some of its files. JOINED, APART: see pc_join(); SMALL_JOINED: the same for
+# SMALL_SOURCES alone. PRECOMPILED: see pc_precompile().
 # DEPS are the folders it may include (tools/check_layers.py reads this line);
 # LIBS are other people's libraries, hidden from those who use the module.
 function(pc_module name)
-  cmake_parse_arguments(ARG "SMALL" "JOINED;APART" "SMALL_SOURCES;PRECOMPILED;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "JOINED;SMALL_JOINED;APART" "SMALL_SOURCES;PRECOMPILED;DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.h")
   set(tests ${sources})
@@ -199,7 +199,7 @@ function(pc_module name)
     target_link_libraries(${name}_small PRIVATE pc_options ${ARG_DEPS} ${ARG_LIBS})
     target_compile_options(${name}_small PRIVATE $<$<CONFIG:Release>:-Os>)
     pc_precompile(${name}_small pc_small_pch ${ARG_PRECOMPILED})
-    pc_join(${name}_small "${ARG_JOINED}" "${ARG_APART}")
+    pc_join(${name}_small "${ARG_JOINED}${ARG_SMALL_JOINED}" "${ARG_APART}")
     list(APPEND sources $<TARGET_OBJECTS:${name}_small>)
   endif()
   if(sources)

@@ -18,16 +18,16 @@
 namespace portcullis::server::authentication {
 namespace {
 
-using std::chrono::seconds;
+using Seconds = std::chrono::seconds;
 
-constexpr seconds kLongestGuess{24 * 3600};
-constexpr seconds kCentury{std::int64_t{100} * 365 * 24 * 3600};
+constexpr Seconds kLongestGuess{24 * 3600};
+constexpr Seconds kCentury{std::int64_t{100} * 365 * 24 * 3600};
 constexpr std::string_view kBlanks = " \t";
 
 // What Cache-Control says, as far as it counts.
 struct Lifetimes {
-  std::optional<seconds> shared;  // s-maxage
-  std::optional<seconds> any;     // max-age
+  std::optional<Seconds> shared;  // s-maxage
+  std::optional<Seconds> any;     // max-age
 };
 
 template <std::size_t N>
@@ -35,7 +35,7 @@ bool IsOneOf(std::string_view name, const std::string_view (&names)[N]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-std::optional<seconds> ReadSeconds(std::optional<std::string_view> text) {
+std::optional<Seconds> ReadSeconds(std::optional<std::string_view> text) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
   std::uint64_t value = 0;
   if (!text) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<seconds> ReadSeconds(std::optional<std::string_view> text) {
   const auto [stop, error] = std::from_chars(text->data(), end, value);
   if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
   if (error == std::errc::result_out_of_range) value = kMost;
-  return seconds(std::min(value, kMost));
+  return Seconds(std::min(value, kMost));
 }
 
 // False: the value, or that there is none, is a mistake.
@@ -98,19 +98,19 @@ std::optional<Lifetimes> ReadCacheControl(std::string_view text) {
 
 }  // namespace
 
-seconds FreshFor(const net::Headers& headers, base::WallTime wall_time) {
-  const auto now = std::chrono::floor<seconds>(wall_time.time_since_epoch());
+Seconds FreshFor(const net::Headers& headers, base::WallTime wall_time) {
+  const auto now = std::chrono::floor<Seconds>(wall_time.time_since_epoch());
   const auto time_of = [&](std::string_view name) {
     const auto time = golang::ParseHttpTime(headers.Get(name));
-    return time ? std::optional(seconds(*time)) : std::nullopt;
+    return time ? std::optional(Seconds(*time)) : std::nullopt;
   };
   const auto lifetimes = ReadCacheControl(headers.Get("Cache-Control"));
   const auto date = time_of("Date");
   const auto modified = time_of("Last-Modified");
   const bool is_readable = lifetimes && (date || headers.Get("Date").empty()) &&
                            (modified || headers.Get("Last-Modified").empty());
-  if (!is_readable) return seconds(0);
-  seconds fresh{0};
+  if (!is_readable) return Seconds(0);
+  Seconds fresh{0};
   if (lifetimes->shared || lifetimes->any) {
     fresh = lifetimes->shared ? *lifetimes->shared : *lifetimes->any;
   } else if (const auto expires = time_of("Expires")) {
@@ -118,7 +118,7 @@ seconds FreshFor(const net::Headers& headers, base::WallTime wall_time) {
   } else if (modified) {
     fresh = std::min((now - *modified) / 10, kLongestGuess);
   }
-  return std::clamp(fresh, seconds(0), kCentury);
+  return std::clamp(fresh, Seconds(0), kCentury);
 }
 
 }  // namespace portcullis::server::authentication

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kGroup = "authentication.k8s.io/";
 constexpr std::string_view kKind = "TokenReview";
-constexpr std::string_view kTypes = R"(
+constexpr std::string_view kReviewTypes = R"(
 v1.TokenReview: kind string, apiVersion string, metadata any, spec any, status v1.TokenReviewStatus
 v1.TokenReviewStatus: authenticated bool, user v1.UserInfo, audiences []string, error string
 v1.UserInfo: username string, uid string, groups []string, extra map[string][]string)";
@@ -103,7 +103,7 @@ class TokenWebhook final : public authn::TokenAuthenticator {
   base::Result<json::Value> ReadStatus(json::Arena& arena, const net::Response& response) const {
     const std::string api_version = base::StrCat(kGroup, options_.version);
     const json::Value review =
-        TRY(kubeconfig::ParseReview(arena, response, {api_version, kKind, kTypes}));
+        TRY(kubeconfig::ParseReview(arena, response, {api_version, kKind, kReviewTypes}));
     return json::DeepCopy(arena, review["status"]);
   }
 

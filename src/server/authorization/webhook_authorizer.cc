@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kGroup = "authorization.k8s.io/";
 constexpr std::string_view kKind = "SubjectAccessReview";
-constexpr std::string_view kTypes = R"(
+constexpr std::string_view kReviewTypes = R"(
 v1.SubjectAccessReview: kind string, apiVersion string, metadata any, spec any, status v1.SubjectAccessReviewStatus
 v1.SubjectAccessReviewStatus: allowed bool, denied bool, reason string, evaluationError string)";
 // A question that its asker has made longer than this is not remembered.
@@ -50,7 +50,7 @@ base::Result<Answer> ReadAnswer(const std::string& version, const net::Response&
   json::Arena arena;
   const std::string api_version = base::StrCat(kGroup, version);
   const json::Value review =
-      TRY(kubeconfig::ParseReview(arena, response, {api_version, kKind, kTypes}));
+      TRY(kubeconfig::ParseReview(arena, response, {api_version, kKind, kReviewTypes}));
   const json::Value status = review["status"];
   Answer answer;
   answer.allowed = status["allowed"].AsBool();

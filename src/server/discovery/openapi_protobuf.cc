@@ -399,17 +399,17 @@ void ParametersV3(std::string& out, std::uint32_t field, Value value) {
 }
 
 constexpr Row kMediaType[] = {{"schema", 1, &SchemaV3}};
-void Content(std::string& out, std::uint32_t field, Value value) {
+void MediaTypes(std::string& out, std::uint32_t field, Value value) {
   AppendBytes(out, field, Named(value, [](Value type) { return Message(kMediaType, 5, type); }));
 }
 
 constexpr Row kRequestBody[] = {
-    {"description", 1, &Text}, {"content", 2, &Content}, {"required", 3, &Flag}};
+    {"description", 1, &Text}, {"content", 2, &MediaTypes}, {"required", 3, &Flag}};
 void RequestBody(std::string& out, std::uint32_t field, Value value) {
   AppendBytes(out, field, First<kRequestBody, 4>(value));
 }
 
-constexpr Row kResponseV3[] = {{"description", 1, &Text}, {"content", 3, &Content}};
+constexpr Row kResponseV3[] = {{"description", 1, &Text}, {"content", 3, &MediaTypes}};
 void ResponsesV3(std::string& out, std::uint32_t field, Value value) {
   AppendBytes(out, field, Named(value, First<kResponseV3, 5>, 2));
 }
