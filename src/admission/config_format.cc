@@ -111,7 +111,7 @@ base::Status CheckPlainConfig(const PluginConfig& config, std::string_view types
     return base::ConfigError("error converting YAML to JSON: " + config.error.message());
   }
   json::Arena arena;
-  const base::Status bad = CheckTypes(arena, TRY(InGoOrder(arena, config)), types, nullptr);
+  base::Status bad = CheckTypes(arena, TRY(InGoOrder(arena, config)), types, nullptr);
   if (bad.ok() || is_json) return bad;
   return bad.Annotate("error unmarshaling JSON: while decoding JSON");
 }

@@ -198,20 +198,25 @@ Context ReadContext(Value value, const std::string& /*folder*/) {
           std::string(value["namespace"].AsString())};
 }
 
-// A list of named things. Kubernetes puts the whole list behind the message of a repeated name;
+struct ListOfNamed {
+  std::string_view name;
+  std::string_view member;    // of an element, beside its name
+  std::string_view go_types;  // that Kubernetes converts
+};
+
+// Kubernetes puts the whole list behind the message of a repeated name;
 // that would write tokens and keys into the log.
 template <typename Item>
-base::Status ReadList(std::string_view text, Value config, std::string_view list,
-                      std::string_view member, std::string_view go_types,
+base::Status ReadList(std::string_view text, Value config, const ListOfNamed& list,
                       Item (*read)(Value, const std::string&), const std::string& folder,
                       std::map<std::string, Item, std::less<>>& out) {
-  const auto elements = config[list].elements();
+  const auto elements = config[list.name].elements();
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::string name(elements[i]["name"].AsString());
-    if (out.try_emplace(name, read(elements[i][member], folder)).second) continue;
-    return AtPlace(
-        text, {std::string(list), std::to_string(i)},
-        base::StrCat("error converting ", go_types, ": duplicate name \"", name, "\" in list"));
+    if (out.try_emplace(name, read(elements[i][list.member], folder)).second) continue;
+    return AtPlace(text, {std::string(list.name), std::to_string(i)},
+                   base::StrCat("error converting ", list.go_types, ": duplicate name \"", name,
+                                "\" in list"));
   }
   return base::OkStatus();
 }
@@ -232,14 +237,14 @@ base::Result<Config> Parse(std::string_view text, const std::string& folder) {
     const std::string& message = decoded.status().message();
     return AtPlace(text, PathOfMistake(sorted, message), message);
   }
-  TRY(ReadList(text, document, "clusters", "cluster",
-               "*[]NamedCluster into *map[string]*api.Cluster", &ReadCluster, folder,
-               config.clusters));
-  TRY(ReadList(text, document, "users", "user", "*[]NamedAuthInfo into *map[string]*api.AuthInfo",
+  TRY(ReadList(text, document,
+               {"clusters", "cluster", "*[]NamedCluster into *map[string]*api.Cluster"},
+               &ReadCluster, folder, config.clusters));
+  TRY(ReadList(text, document, {"users", "user", "*[]NamedAuthInfo into *map[string]*api.AuthInfo"},
                &ReadUser, folder, config.users));
-  TRY(ReadList(text, document, "contexts", "context",
-               "*[]NamedContext into *map[string]*api.Context", &ReadContext, folder,
-               config.contexts));
+  TRY(ReadList(text, document,
+               {"contexts", "context", "*[]NamedContext into *map[string]*api.Context"},
+               &ReadContext, folder, config.contexts));
   config.current_context = document["current-context"].AsString();
   return config;
 }

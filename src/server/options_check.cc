@@ -383,6 +383,41 @@ void CheckFiles(const Options& options, std::vector<std::string>& problems) {
   }
 }
 
+// Numbers and times that must lie within bounds.
+void CheckLimits(const Options& options, std::vector<std::string>& problems) {
+  if (options.max_requests_inflight < 0) {
+    problems.push_back("--max-requests-inflight can not be negative value");
+  }
+  if (options.max_mutating_requests_inflight < 0) {
+    problems.push_back("--max-mutating-requests-inflight can not be negative value");
+  }
+  if (options.admission_trace_history < 0) {
+    problems.push_back("--admission-trace-history can not be negative value");
+  }
+  if (options.max_webhook_response_bytes < 0) {
+    problems.push_back("--max-webhook-response-bytes can not be negative value");
+  }
+  CheckFlowControl(options, problems);
+  if (options.request_timeout.count() < 0) {
+    problems.push_back("--request-timeout can not be negative value");
+  }
+  if (options.goaway_chance < 0 || options.goaway_chance > 0.02) {
+    problems.emplace_back("--goaway-chance can not be less than 0 or greater than 0.02");
+  }
+  if (options.min_request_timeout < 0) {
+    problems.emplace_back("--min-request-timeout can not be negative value");
+  }
+  if (options.shutdown_delay.count() < 0) {
+    problems.emplace_back("--shutdown-delay-duration can not be negative value");
+  }
+  const auto longest = options.service_account_max_token_expiration;
+  if (longest.count() != 0 &&
+      (longest < std::chrono::hours(1) || longest > std::chrono::seconds(std::int64_t{1} << 32))) {
+    problems.emplace_back(
+        "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> CheckOptions(const Options& options) {
@@ -432,37 +467,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
     }
   }
   CheckEndpoints(options, ranges->front(), problems);
-  if (options.max_requests_inflight < 0) {
-    problems.push_back("--max-requests-inflight can not be negative value");
-  }
-  if (options.max_mutating_requests_inflight < 0) {
-    problems.push_back("--max-mutating-requests-inflight can not be negative value");
-  }
-  if (options.admission_trace_history < 0) {
-    problems.push_back("--admission-trace-history can not be negative value");
-  }
-  if (options.max_webhook_response_bytes < 0) {
-    problems.push_back("--max-webhook-response-bytes can not be negative value");
-  }
-  CheckFlowControl(options, problems);
-  if (options.request_timeout.count() < 0) {
-    problems.push_back("--request-timeout can not be negative value");
-  }
-  if (options.goaway_chance < 0 || options.goaway_chance > 0.02) {
-    problems.emplace_back("--goaway-chance can not be less than 0 or greater than 0.02");
-  }
-  if (options.min_request_timeout < 0) {
-    problems.emplace_back("--min-request-timeout can not be negative value");
-  }
-  if (options.shutdown_delay.count() < 0) {
-    problems.emplace_back("--shutdown-delay-duration can not be negative value");
-  }
-  const auto longest = options.service_account_max_token_expiration;
-  if (longest.count() != 0 &&
-      (longest < std::chrono::hours(1) || longest > std::chrono::seconds(std::int64_t{1} << 32))) {
-    problems.emplace_back(
-        "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
-  }
+  CheckLimits(options, problems);
   CheckTransportSecurity(options, problems);
   CheckOrigins(options, problems);
   if (const auto version = ParseTlsVersion(options.tls_min_version); !version.ok()) {

@@ -178,7 +178,7 @@ const api::catalog::ResourceInfo* MirroredCollection::Served(
 base::Status MirroredCollection::List(std::string& version) {
   const auto catalog = ends_.world.catalog->Get();
   for (const ResourceInfo* info : Versions(*catalog)) {
-    const base::Status listed = ListAll(*info, version);
+    base::Status listed = ListAll(*info, version);
     if (listed.reason() == base::Reason::kNotFound) continue;
     const base::MutexLock lock(mutex_);
     version_ = info->resource.version;

@@ -405,7 +405,7 @@ base::Status CheckFile(const admission::PluginConfig& file, std::string_view pat
     return base::ConfigError(
         base::StrCat("got unexpected config type: ", kVersion, ", Kind=", other));
   }
-  const base::Status bad = admission::CheckConfig(file, kFormat, release::Release::Newest());
+  base::Status bad = admission::CheckConfig(file, kFormat, release::Release::Newest());
   if (bad.ok()) return bad;
   return bad.Annotate(
       base::StrCat("error decoding encryption provider configuration file ", base::GoQuote(path)));
