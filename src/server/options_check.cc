@@ -116,7 +116,8 @@ void CheckFrontProxies(const Options& options, std::vector<std::string>& problem
   const std::string& file = options.requestheader_client_ca_file;
   if (file.empty() || !options.requestheader_allowed_names.empty()) return;
   const auto proxies = CertificatesOf(file);
-  const std::string own = base::StrCat(PkiFolderOf(options), "/ca.crt");
+  const std::string folder = PkiFolderOf(options);
+  const std::string own = folder.empty() ? "" : base::StrCat(folder, "/ca.crt");
   const std::pair<std::string_view, const std::string&> bundles[] = {
       {"--client-ca-file", options.client_ca_file}, {own, own}};
   for (const auto& [name, path] : bundles) {
