@@ -11,6 +11,7 @@
 #include "api/conversion/custom_converter.h"
 #include "api/schema/decode.h"
 #include "api/schema/merge_duplicates.h"
+#include "api/schema/type_meta.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/duplicates.h"
@@ -210,9 +211,7 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
   const schema::Schema* node = catalog->FindSchema(own);
   if (node == nullptr) {
     if (own == kind) return DecodeConnectOptions(arena, object, kind);
-    return base::BadRequest(
-        base::StrCat("no kind ", base::GoQuote(own.kind), " is registered for version ",
-                     base::GoQuote(ApiVersion(own)), " in scheme ", base::GoQuote(kScheme)));
+    return base::BadRequest(api::schema::NotRegistered(own.kind, ApiVersion(own), kScheme));
   }
   const json::Value merged =
       repeats_keys ? TRY(schema::MergeDuplicates(arena, *node, given, nullptr)) : object;

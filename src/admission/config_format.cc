@@ -11,7 +11,6 @@
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
 #include "api/schema/type_meta.h"
-#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -84,9 +83,7 @@ base::Status CheckConfigKind(const PluginConfig& config, const ConfigFormat& for
     const bool gone = !release.IsWithin(0, known.until_minor);
     if (!gone && known.kind == kind && known.api_version == version) return base::OkStatus();
   }
-  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind),
-                                        " is registered for version ", base::GoQuote(version),
-                                        " in scheme ", base::GoQuote(format.scheme)));
+  return base::ConfigError(api::schema::NotRegistered(kind, version, format.scheme));
 }
 
 base::Status CheckConfig(const PluginConfig& config, const ConfigFormat& format,

@@ -160,9 +160,8 @@ base::Status CheckKind(json::Value root) {
   TRY(api::ParseGroupVersion(version));
   const bool is_policy = kind.empty() || kind == "Policy";
   if (is_policy && (version.empty() || version == "audit.k8s.io/v1")) return base::OkStatus();
-  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(is_policy ? "Policy" : kind),
-                                        " is registered for version ", base::GoQuote(version),
-                                        " in scheme \"pkg/audit/scheme.go:30\""));
+  return base::ConfigError(
+      api::schema::NotRegistered(is_policy ? "Policy" : kind, version, "pkg/audit/scheme.go:30"));
 }
 
 // Types that are wrong end the reading; fields that are unknown are passed over.

@@ -10,7 +10,6 @@
 #include "api/schema/go_types.h"
 #include "api/schema/type_meta.h"
 #include "base/file.h"
-#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
@@ -49,9 +48,8 @@ base::Status CheckKind(Value config) {
   if ((kind.empty() || kind == "Config") && (version.empty() || version == "v1")) {
     return base::OkStatus();
   }
-  return base::ConfigError(base::StrCat(
-      "no kind ", base::GoQuote(kind.empty() ? "Config" : kind), " is registered for version ",
-      base::GoQuote(version.empty() ? "v1" : version), " in scheme ", base::GoQuote(kScheme)));
+  return base::ConfigError(api::schema::NotRegistered(kind.empty() ? "Config" : kind,
+                                                      version.empty() ? "v1" : version, kScheme));
 }
 
 using Path = std::vector<std::string>;

@@ -6,6 +6,7 @@
 
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
+#include "api/schema/type_meta.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "golang/url.h"
@@ -189,11 +190,9 @@ base::Result<json::Value> ParseReview(json::Arena& arena, const net::Response& r
   const std::string_view kind = review["kind"].AsString();
   const std::string_view version = review["apiVersion"].AsString();
   if ((!kind.empty() && kind != form.kind) || (!version.empty() && version != form.api_version)) {
-    return base::Status(
-        base::Reason::kUnknown,
-        base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
-                     base::GoQuote(version),
-                     " in scheme \"k8s.io/client-go/kubernetes/scheme/register.go:83\""));
+    return base::Status(base::Reason::kUnknown,
+                        api::schema::NotRegistered(
+                            kind, version, "k8s.io/client-go/kubernetes/scheme/register.go:83"));
   }
   const auto schema = api::schema::SchemaOfGoTypes(form.types);
   const auto decoded = api::schema::Decode(arena, *schema, review);

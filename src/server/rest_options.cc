@@ -10,9 +10,9 @@
 #include "api/named_value.h"
 #include "api/patch/managed_fields.h"
 #include "api/schema/decode.h"
+#include "api/schema/type_meta.h"
 #include "api/selector/field_selector.h"
 #include "api/selector/label_selector.h"
-#include "base/gotext.h"
 #include "base/strings.h"
 #include "engine/codec/body.h"
 #include "golang/strconv.h"
@@ -118,10 +118,9 @@ base::Status CheckDeleteOptionsKind(const engine::TypeMeta& meta) {
   auto parsed = api::ParseGroupVersion(text.empty() ? kMetaVersion : text);
   if (!parsed.ok()) return base::BadRequest(parsed.status().message());
   if (meta.kind.empty() || meta.kind == "DeleteOptions") return base::OkStatus();
-  return base::BadRequest(base::StrCat(
-      "no kind ", base::GoQuote(meta.kind), " is registered for version ",
-      base::GoQuote(parsed->ToString()),
-      " in scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""));
+  return base::BadRequest(api::schema::NotRegistered(
+      meta.kind, parsed->ToString(),
+      "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"));
 }
 
 // The body of a DELETE, by its type.

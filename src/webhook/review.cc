@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/schema/order.h"
+#include "api/schema/type_meta.h"
 #include "api/user_info.h"
 #include "base/gotext.h"
 #include "base/strings.h"
@@ -270,9 +271,7 @@ base::Result<json::Value> DecodeReviewOf(const ReviewKind& expected, json::Arena
     if (IsOtherRegisteredKind(expected, group, version, kind)) {
       return NoConversion(expected, version, kind, sent);
     }
-    return base::BadRequest(base::StrCat("no kind ", base::GoQuote(kind),
-                                         " is registered for version ", base::GoQuote(api_version),
-                                         " in scheme ", base::GoQuote(kScheme)));
+    return base::BadRequest(api::schema::NotRegistered(kind, api_version, kScheme));
   }
   const json::Value review = TRY(DecodeStruct(arena, expected.shape, all));
   if (version != ReviewVersionText(sent)) return NoConversion(expected, version, kind, sent);

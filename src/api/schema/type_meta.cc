@@ -2,6 +2,7 @@
 
 #include "api/schema/type_meta.h"
 
+#include "base/gotext.h"
 #include "base/strings.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
@@ -27,6 +28,12 @@ base::Status CheckTypeMeta(json::Value root) {
                                       " into Go struct field .", name, " of type string"));
   }
   return base::OkStatus();
+}
+
+std::string NotRegistered(std::string_view kind, std::string_view version,
+                          std::string_view scheme) {
+  return base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
+                      base::GoQuote(version), " in scheme ", base::GoQuote(scheme));
 }
 
 base::Result<json::Value> ParseWithTypeMeta(json::Arena& arena, std::string_view text) {

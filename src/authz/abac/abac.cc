@@ -10,12 +10,12 @@
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
 #include "api/schema/type_meta.h"
-#include "base/gotext.h"
 #include "base/strings.h"
 
 namespace portcullis::authz::abac {
 namespace {
 
+constexpr std::string_view kScheme = "pkg/apis/abac/register.go:33";
 constexpr std::string_view kNewVersion = "abac.authorization.kubernetes.io/v1beta1";
 constexpr std::string_view kOldVersion = "abac.authorization.kubernetes.io/v0";
 constexpr std::string_view kNewTypes = R"(
@@ -134,9 +134,8 @@ base::Result<std::string_view> VersionOf(json::Value line) {
   }
   const bool is_known = version == kNewVersion || version == kOldVersion;
   if (is_known && (kind.empty() || kind == "Policy")) return version;
-  return base::ConfigError(base::StrCat("no kind ", base::GoQuote(kind.empty() ? "Policy" : kind),
-                                        " is registered for version ", base::GoQuote(version),
-                                        " in scheme \"pkg/apis/abac/register.go:33\""));
+  return base::ConfigError(
+      api::schema::NotRegistered(kind.empty() ? "Policy" : kind, version, kScheme));
 }
 
 base::Result<Policy> ParseLine(std::string_view line) {

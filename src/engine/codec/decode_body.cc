@@ -11,6 +11,7 @@
 #include "api/schema/decode.h"
 #include "api/schema/merge_duplicates.h"
 #include "api/schema/raw_texts.h"
+#include "api/schema/type_meta.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "cbor/diagnose.h"
@@ -185,9 +186,8 @@ base::Status OtherScale(const GroupVersionKind& claimed) {
     return base::BadRequest(
         base::StrCat("converting (", claimed.version, ".Scale) to (v1.Scale): unknown conversion"));
   }
-  return base::BadRequest(base::StrCat("no kind ", base::GoQuote(claimed.kind),
-                                       " is registered for version ", base::GoQuote(version),
-                                       " in scheme \"k8s.io/client-go/scale/util.go:146\""));
+  return base::BadRequest(
+      api::schema::NotRegistered(claimed.kind, version, "k8s.io/client-go/scale/util.go:146"));
 }
 
 // The oldest clients evict by it; nothing else of its version is left.

@@ -9,7 +9,7 @@
 #include "api/names.h"
 #include "api/schema/decode.h"
 #include "api/schema/go_types.h"
-#include "base/gotext.h"
+#include "api/schema/type_meta.h"
 #include "base/strings.h"
 #include "json/writer.h"
 #include "kubeconfig/rest.h"
@@ -49,8 +49,7 @@ base::Result<ImageAnswer> Decode(json::Arena& arena, const admission::ObjectInte
       return Plain(base::StrCat("converting (", version.version, ".", kind,
                                 ") to (v1alpha1.ImageReview): unknown conversion"));
     }
-    return Plain(base::StrCat("no kind ", base::GoQuote(kind), " is registered for version ",
-                              base::GoQuote(version_text), " in scheme ", base::GoQuote(kScheme)));
+    return Plain(api::schema::NotRegistered(kind, version_text, kScheme));
   }
   const auto schema = api::schema::SchemaOfGoTypes(kReviewTypes);
   const auto decoded = api::schema::Decode(arena, *schema, review, {});

@@ -4,7 +4,7 @@
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"
 #include "api/schema/schema.h"
-#include "base/gotext.h"
+#include "api/schema/type_meta.h"
 #include "base/strings.h"
 #include "json/patch.h"
 #include "kube_cel/mutation_objects.h"
@@ -107,9 +107,8 @@ base::Status CheckSameKind(json::Value before, json::Value after) {
       (version.empty() || version == before["apiVersion"].AsString())) {
     return base::OkStatus();
   }
-  return base::InternalError(base::StrCat(
-      "no kind ", base::GoQuote(kind), " is registered for version ", base::GoQuote(version),
-      " in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""));
+  return base::InternalError(api::schema::NotRegistered(
+      kind, version, "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"));
 }
 
 }  // namespace
