@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """Compares objects of built-in kinds that have many fields at once: any of those that OpenAPI knows, with values by their names
-(combinations.yaml). What is said of two fields together shows so. Each is a create as a dry run; one that differs is made as small as it can be."""
+(combinations.yaml). What is said of two fields together shows so. Each is a create as a dry run; one that differs is made as small as it can be.
+What both accept is stored now and then, and updated with some of its fields changed."""
 
 import concurrent.futures
 import copy
@@ -17,7 +18,7 @@ import yaml
 
 import answers
 from comparing import Pair, Tally
-from generated import NOT_COMPARED, Request, path_with
+from generated import MERGE, NOT_COMPARED, VERSION, Request, path_with
 from mutations import Schemas
 
 VALUES = yaml.safe_load((pathlib.Path(__file__).parent / "combinations.yaml").read_text())
@@ -25,6 +26,14 @@ NAMESPACE = "combinations"
 TASK = 100  # objects of one task
 SHARES = (0.05, 0.1, 0.2, 0.35)  # of the fields that an object has
 MOSTLY = ("containers", "template", "spec", "selector")  # nothing is judged without these
+DEPTH = 9  # of fields: schemas of custom resources have schemas in them
+CHANGED = 0.15  # of the fields that an update changes
+UPDATES = 4  # of each stored object
+# They would change what other requests meet.
+NOT_STORED = ("namespaces", "nodes", "customresourcedefinitions", "apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+              "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+              "resourcequotas", "limitranges", "priorityclasses", "runtimeclasses", "storageclasses", "ingressclasses", "servicecidrs", "services",
+              "flowschemas", "prioritylevelconfigurations", "clusterroles", "roles")
 LEFT_OUT = ("apiVersion", "kind", "metadata", "status")  # of the object itself
 
 
@@ -50,13 +59,14 @@ class Generator:
         return getattr(self, self.schemas.type_of(schema).replace("-", "_"), self.anything)(schema, name, depth)
 
     def object(self, schema, name, depth):
+        if "properties" not in schema and "additionalProperties" not in schema:
+            return self.anything()
         if "properties" not in schema:
-            inner = schema.get("additionalProperties", {})
-            return {self.random.choice(VALUES["keys"]): self.value(inner, name, depth + 1) for _ in range(self.random.choice((0, 1, 1, 2)))}
+            return {self.random.choice(VALUES["keys"]): self.value(schema["additionalProperties"], name, depth + 1) for _ in range(self.random.choice((0, 1, 1, 2)))}
         required, out = schema.get("required", ()), {}
         for field, inner in schema["properties"].items():
             share = 0.97 if field in MOSTLY else 0.93 if field in required else self.share
-            if depth < 9 and not (depth == 0 and field in LEFT_OUT) and self.random.random() < share:
+            if depth < DEPTH and not (depth == 0 and field in LEFT_OUT) and self.random.random() < share:
                 out[field] = self.value(inner, field, depth + 1)
         return out
 
@@ -90,6 +100,37 @@ class Generator:
 
     def anything(self, *_):
         return {"a": 1}
+
+
+    def changes(self, schema, value, path=()):
+        """(place, new value or None for none) of some fields below a value."""
+        schema = self.schemas.resolve(schema)
+        if isinstance(value, list):
+            inner = [(schema.get("items", {}), index) for index in range(len(value))]
+        elif isinstance(value, dict) and "properties" in schema:
+            inner = [(inner, field) for field, inner in schema["properties"].items() if path or field not in LEFT_OUT]
+        else:
+            return
+        for below, key in inner:
+            known = isinstance(value, list) or key in value
+            if self.random.random() < (CHANGED if known else CHANGED / 10):
+                remove = known and self.random.random() < 0.3
+                yield (*path, key), None if remove else self.value(below, key if isinstance(key, str) else path[-1], len(path) + 1)
+            elif known:
+                yield from self.changes(below, value[key], (*path, key))
+
+
+def with_changes(value, changes):
+    value = copy.deepcopy(value)
+    for path, new in reversed(changes):  # later elements of a list go first
+        inner = value
+        for key in path[:-1]:
+            inner = inner[key]
+        if new is None:
+            del inner[path[-1]]
+        else:
+            inner[path[-1]] = new
+    return value
 
 
 def object_of(schemas, resource, chance):
@@ -141,6 +182,39 @@ def shrink(pair, resource, thing, shape, label):
     return create(resource, thing, label)
 
 
+def shown(pair, tally, shape, request):
+    """The request stands for the shape."""
+    tally.shapes[shape][2] = [(request, *(answers.comparable(one, request) for one in pair.do(request)))]
+
+
+def run_updates(pair, tally, resource, thing, chance, label):
+    """Stores the object and compares updates of it."""
+    stored = pair.do(Request("POST", resource.path(NAMESPACE), json.dumps(thing)))
+    bodies = [json.loads(one.text) for one in stored]
+    item = f"{resource.path(NAMESPACE)}/{thing['metadata']['name']}"
+    if all(one.code == 201 and "metadata" in body for one, body in zip(stored, bodies)):
+        pair.versions = [body["metadata"].get("resourceVersion", "") for body in bodies]
+        base = {**bodies[0], "metadata": {**thing["metadata"], "resourceVersion": VERSION}}
+        generator = Generator(WORLD.schemas, chance)
+        schema = WORLD.schemas.kinds[resource.group, resource.version, resource.kind]
+
+        def update(changes):
+            return Request("PUT", path_with(item, dryRun="All"), json.dumps(with_changes(base, changes)), label=label)
+
+        for _ in range(UPDATES):
+            changes, known = list(generator.changes(schema, base)), set(tally.shapes)
+            pair.compare_all([update(changes)], resource.key())
+            for shape in set(tally.shapes) - known:
+                for change in list(changes):
+                    request = update([one for one in changes if one is not change])
+                    a, b = (answers.comparable(one, request) for one in pair.do(request))
+                    if not answers.same(a, b) and answers.shape(a, b) == shape:
+                        changes.remove(change)
+                shown(pair, tally, shape, update(changes))
+    pair.do(Request("DELETE", item, '{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}'))
+    pair.do(Request("PATCH", item, '{"metadata":{"finalizers":null}}', {"Content-Type": MERGE}))
+
+
 def run_task(task):
     pair, tally = WORLD.pair, Tally()
     pair.tally = tally
@@ -152,7 +226,10 @@ def run_task(task):
         pair.compare_all([create(resource, thing, str(number))], resource.key())
         for shape in set(tally.shapes) - known:
             request = shrink(pair, resource, thing, shape, str(number))
-            tally.shapes[shape][2] = [(request, *(answers.comparable(one, request) for one in pair.do(request)))]
+            shown(pair, tally, shape, request)
+        if "update" in resource.verbs and resource.name not in NOT_STORED and pair.do(create(resource, thing, ""))[0].code == 201:
+            thing["metadata"]["name"] = f"n{number}"
+            run_updates(pair, tally, resource, thing, chance, f"update of {number}")
     return task, tally.plain()
 
 
