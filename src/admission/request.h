@@ -57,6 +57,11 @@ struct Attributes {
   json::Value options;  // CreateOptions/UpdateOptions/DeleteOptions with kind, null for CONNECT
   bool dry_run = false;
   bool custom = false;  // the objects are custom resources
+  // The object holds a time that the server has just noted in metadata.managedFields. kube-apiserver has it
+  // with parts of a second, which JSON does not keep. So the first webhook or policy that sends the object
+  // through JSON has changed it, even if its patch changes nothing: the audit annotation says `mutated`, and
+  // other webhooks are called again. Never so for custom resources, which Go holds as JSON.
+  bool has_fresh_times = false;
   api::UserInfo user;
   // When the HTTP request must be answered; none for long-running ones.
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -109,6 +114,7 @@ class Request {
   json::Value options() const { return attributes_.options; }
   bool dry_run() const { return attributes_.dry_run; }
   bool is_custom() const { return attributes_.custom; }
+  bool has_fresh_times() const { return attributes_.has_fresh_times; }
   const api::UserInfo& user() const { return attributes_.user; }
   const std::optional<std::chrono::steady_clock::time_point>& deadline() const {
     return attributes_.deadline;
@@ -134,6 +140,8 @@ class Request {
     attributes_.object = object;
     ++object_version_;
   }
+  // The object has been through JSON.
+  void LoseFreshTimes() { attributes_.has_fresh_times = false; }
   // Counts set_object() calls; lets caches notice a change.
   std::uint64_t object_version() const { return object_version_; }
   bool object_changed() const { return object_version_ != 0; }

@@ -81,6 +81,8 @@ struct Operation {
   // The object when it had just been decoded, as the kind of its resource: in Go's order, without empty
   // lists; null if it has had another form. Most of what is stored is still a part of it.
   json::Value canonical;
+  // Whether managedFields of that object hold the time of this request.
+  bool has_fresh_times = false;
 
   api::GroupResource group_resource() const { return resource->resource.group_resource(); }
   // The kind of the objects that are read and written: the subresource's or the resource's.

@@ -207,6 +207,21 @@ TEST_P(DispatchTest, CannotPatchWhatIsDeleted) {
             "object, which is not supported for this operation");
 }
 
+// Of an object whose managedFields hold the time of the request, the first patch counts.
+TEST_P(DispatchTest, TheFirstPatchChangesAnObjectWithFreshTimes) {
+  for (const char* path : {"/m1", "/m2"}) {
+    answers_[path] = {{.response = Patch(R"([{"op":"test","path":"/kind","value":"ConfigMap"}])")}};
+  }
+  Mutating({Hook("m1.x.y", "/m1"), Hook("m2.x.y", "/m2")});
+  admission::Attributes attributes = ConfigMap();
+  attributes.has_fresh_times = true;
+  Mutate(std::move(attributes));
+  EXPECT_EQ(Annotations()["mutation.webhook.admission.k8s.io/round_0_index_0"],
+            R"({"configuration":"m","webhook":"m1.x.y","mutated":true})");
+  EXPECT_EQ(Annotations()["mutation.webhook.admission.k8s.io/round_0_index_1"],
+            R"({"configuration":"m","webhook":"m2.x.y","mutated":false})");
+}
+
 TEST_P(DispatchTest, CallsAgainWhatALaterWebhookHasOvertaken) {
   answers_["/m1"] = {{.response = Patch(R"([{"op":"add","path":"/data/x","value":"1"}])")}};
   answers_["/m2"] = {{.response = Patch(R"([{"op":"add","path":"/data/y","value":"1"}])")}};

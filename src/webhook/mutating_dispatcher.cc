@@ -8,7 +8,6 @@
 #include <string>
 
 #include "admission/errors.h"
-#include "admission/fresh_times.h"
 #include "admission/object_conversion.h"
 #include "admission/survey.h"
 #include "base/gotext.h"
@@ -416,9 +415,9 @@ class MutatingDispatcher {
     }
     Outcome outcome;
     const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");
-    outcome.changed = !told || !foreign_.ok() || admission::HasFreshTimes(request_) ||
+    outcome.changed = !told || !foreign_.ok() || request_.has_fresh_times() ||
                       !SemanticallyEqual(object_, result, kind_);
-    admission::LoseFreshTimes(request_);
+    request_.LoseFreshTimes();
     AnnotatePatch(candidate, *patch);
     if (services_.objects != nullptr && foreign_.ok()) {
       auto defaulted = services_.objects->Default(arena, result, kind_);

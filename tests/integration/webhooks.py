@@ -414,6 +414,19 @@ def changed_kinds(lab):
         assert [review["object"]["kind"] for review in lab.reviews("/b")][:1] == ([seen or "ConfigMap"] if mutated else []), patch
 
 
+def fresh_times(lab):
+    """A patch that changes nothing counts if the request has put its time into managedFields, in the second of the write before, too."""
+    idle = base64.b64encode(b'[{"op": "test", "path": "/kind", "value": "ConfigMap"}]').decode()
+    lab.configure("mutating", lab.hook("/a", **EVERYTHING))
+    lab.answers["/a"] = lambda request, n: {"allowed": True, "patchType": "JSONPatch", "patch": idle}
+    for value, mutated in (("1", True), ("2", True), ("3", True), ("3", False)):
+        found, _, _ = lab.call("GET", f"{CONFIGMAPS}/fresh")
+        method, path = ("PUT", f"{CONFIGMAPS}/fresh") if found == 200 else ("POST", CONFIGMAPS)
+        status, said, headers = lab.call(method, path, {"metadata": {"name": "fresh"}, "data": {"a": value}})
+        notes = lab.audited(headers["Audit-Id"])["annotations"]
+        assert status < 300 and json.loads(notes["mutation.webhook.admission.k8s.io/round_0_index_0"])["mutated"] is mutated, (value, said, notes)
+
+
 def late_requests(lab):
     """A request whose time is up is not carried out, even if the webhook that took it may be passed over."""
     for kind in ("validating", "mutating"):
@@ -432,7 +445,7 @@ def late_requests(lab):
 
 
 STORIES = [configurations, deletions, namespaces, subresources, connections, changed_connections, changed_metadata, creating_updates, conflicts, unknown_fields, failed_conversions,
-           wrong_answers, failed_calls, bindings, meant_objects, audited_bodies, changed_kinds, late_requests]
+           wrong_answers, failed_calls, bindings, meant_objects, audited_bodies, changed_kinds, fresh_times, late_requests]
 
 
 def main():

@@ -63,6 +63,10 @@ base::Result<T> Annotated(std::string_view context, base::Result<T> result) {
   return result.status().Annotate(context);
 }
 
+void Note(const Writer& writer, bool noted) {
+  if (writer.noted != nullptr) *writer.noted = noted;
+}
+
 FieldSet Ownable(FieldSet fields, const Writer& writer) {
   if (writer.reset != nullptr) fields.Prune(*writer.reset);
   fields.Subtract(StrippedFields());
@@ -411,7 +415,10 @@ base::Status Application::OwnByNobody(Value plain) {
               .subresource = std::string(writer_.subresource),
               .time = std::string(writer_.now),
               .fields = Ownable(all.TakeTouched(), writer_)};
-  if (!entry.fields.empty()) entries_.push_back(std::move(entry));
+  if (!entry.fields.empty()) {
+    entries_.push_back(std::move(entry));
+    Note(writer_, true);
+  }
   return base::OkStatus();
 }
 
@@ -430,6 +437,7 @@ base::Status Application::CheckConfiguration() const {
 }
 
 base::Result<Value> Application::Run(Force force) {
+  Note(writer_, false);
   const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
   auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
   if (decoded.ok()) entries_ = *std::move(decoded);
@@ -475,6 +483,7 @@ base::Result<Value> Application::Run(Force force) {
     merged = plain;
   } else {
     own.time = writer_.now;
+    Note(writer_, true);
   }
   if (IsKubectl()) merged = WithLastApplied(arena_, merged, config_);
   return WithEntries(arena_, merged, entries_);
@@ -520,6 +529,7 @@ std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, 
           : FieldsOfNew(arena, schema, empty, object, writer.sent, not_owned);
   if (!fields) return std::nullopt;
   if (fields->empty() || !Fits(schema, object)) return object;
+  Note(writer, true);
   const Value entry = EncodeEntry(arena, UpdateBy(writer), *fields);
   return json::SetPath(arena, object, {"metadata", "managedFields"},
                        json::MakeArray(arena, std::span(&entry, 1)));
@@ -529,6 +539,7 @@ std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, 
 
 Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value next,
             const Writer& writer) {
+  Note(writer, false);
   Entries entries = StartingEntries(live, next, writer);
   // Who wrote an object whose managers have been taken away is not tracked until it is applied.
   if (entries.empty() && !live["metadata"]["uid"].AsString().empty()) {
@@ -549,6 +560,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   Entry own = UpdateBy(writer);
   own.fields = Ownable(changes.TakeTouched(), writer);
   if (!own.fields.empty()) {
+    Note(writer, true);
     const auto same = std::find_if(entries.begin(), entries.end(),
                                    [&](const Entry& entry) { return entry.IsSameAs(own); });
     if (same == entries.end()) {

@@ -48,6 +48,8 @@ struct Writer {
   json::Value sent = {};
   // Null, or of the engine: `live` is what {} of a built-in kind is decoded to.
   FieldsCache* cache = nullptr;
+  // May be null. Set to whether an entry has got the time `now`.
+  bool* noted = nullptr;
 };
 
 // The name a request without fieldManager goes by: User-Agent up to the first '/', without

@@ -87,15 +87,19 @@ class PatchTest : public ::testing::Test {
     return result.ok() ? json::ToString(result->object, {.sort_keys = true})
                        : "error: " + result.status().message();
   }
+  Writer By(std::string_view manager) {
+    return {
+        .manager = manager, .api_version = "v1", .subresource = "", .now = "T1", .noted = &noted_};
+  }
   Value Applied(Value live, std::string_view config, std::string_view manager,
                 Force force = Force::kNo) {
-    const Writer writer{.manager = manager, .api_version = "v1", .subresource = "", .now = "T1"};
+    const Writer writer = By(manager);
     auto result = Apply(arena_, *root_, live, J(config), writer, force);
     EXPECT_TRUE(result.ok()) << result.status().message();
     return result.ok() ? *result : Value();
   }
   Value Updated(Value live, std::string_view next, std::string_view manager) {
-    const Writer writer{.manager = manager, .api_version = "v1", .subresource = "", .now = "T1"};
+    const Writer writer = By(manager);
     Value object = J(next);
     if (live.is_object()) {
       object = json::SetPath(arena_, object, {"metadata", "managedFields"},
@@ -106,6 +110,7 @@ class PatchTest : public ::testing::Test {
   static std::string Text(Value value) { return json::ToString(value, {.sort_keys = true}); }
 
   json::Arena arena_;
+  bool noted_ = false;
   schema::SchemaPool pool_;
   Schema* root_ = nullptr;
 };
@@ -329,6 +334,28 @@ TEST_F(PatchTest, ApplyingTheSameAgainChangesNothing) {
   const auto again = Apply(arena_, *root_, object, J(R"({"data":{"a":"1"}})"), later, Force::kNo);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(Text(*again), Text(object));
+}
+
+// Also if its entry has had that time before: its second is not over.
+TEST_F(PatchTest, AWriteThatChangesAnOwnedValueNotesItsTime) {
+  const Value object = Updated({}, R"({"data":{"a":"1","b":"1"}})", "me");
+  EXPECT_TRUE(noted_);
+  const Value changed = Updated(object, R"({"data":{"a":"2","b":"1"}})", "me");
+  EXPECT_TRUE(noted_);
+  EXPECT_EQ(Text(changed["metadata"]), Text(object["metadata"]));
+  Updated(changed, R"({"data":{"a":"2","b":"1"}})", "me");
+  EXPECT_FALSE(noted_);
+  Updated(changed, R"({"data":{"a":"2"}})", "other");
+  EXPECT_FALSE(noted_);
+}
+
+TEST_F(PatchTest, AnApplyThatChangesAValueNotesItsTime) {
+  const Value object = Applied({}, R"({"data":{"a":"1"}})", "me");
+  EXPECT_TRUE(noted_);
+  Applied(object, R"({"data":{"a":"1"}})", "me");
+  EXPECT_FALSE(noted_);
+  Applied(object, R"({"data":{"a":"2"}})", "me");
+  EXPECT_TRUE(noted_);
 }
 
 TEST_F(PatchTest, AConfigurationMustFitTheSchema) {

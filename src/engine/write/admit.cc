@@ -45,6 +45,7 @@ std::string_view NamespaceOf(const Operation& op, const AdmissionInput& input) {
 
 admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& input) {
   const api::GroupVersionKind& kind = input.kind != nullptr ? *input.kind : op.kind();
+  const bool custom = op.resource->custom && kind == op.resource->kind;
   return {.operation = input.operation,
           .resource = op.resource->resource,
           .subresource = std::string(op.subresource_name()),
@@ -55,7 +56,8 @@ admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& 
           .old_object = input.old_object,
           .options = input.options,
           .dry_run = input.dry_run.value_or(op.dry_run),
-          .custom = op.resource->custom && kind == op.resource->kind,
+          .custom = custom,
+          .has_fresh_times = op.has_fresh_times && !custom,
           .user = op.user,
           .deadline = AdmissionDeadline(op, input.operation)};
 }

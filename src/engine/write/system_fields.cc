@@ -213,6 +213,7 @@ FieldWriter::FieldWriter(Operation& op, std::string_view manager, const api::Gro
   writer_.subresource = op.subresource_name();
   writer_.now = now_;
   writer_.reset = &reset_;
+  writer_.noted = &op.has_fresh_times;
   if (kind == op.resource->kind) writer_.versions = &versions_;
 }
 

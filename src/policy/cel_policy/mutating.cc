@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "admission/errors.h"
-#include "admission/fresh_times.h"
 #include "admission/object_conversion.h"
 #include "admission/survey.h"
 #include "api/schema/schema.h"
@@ -77,7 +76,7 @@ class Dispatcher {
     TRY(SwitchTo(request_.kind()));
     if (changed_) {
       request_.set_object(object_);
-      admission::LoseFreshTimes(request_);
+      request_.LoseFreshTimes();
       // Policies that ran before the last change run again, and so does the whole chain.
       memory_.ReinvokePrevious();
       request_.reinvocation().RequestReinvocation();
