@@ -54,6 +54,21 @@ TEST_F(CelPolicyTest, SeesWhatIsMentionedAnywhere) {
   EXPECT_EQ(Refusal(), Denied("no"));
 }
 
+// Nor does dyn() show more of a Namespace than kube-apiserver copies of it.
+TEST_F(CelPolicyTest, SeesOfANamespaceWhatIsCopied) {
+  cluster_.Put("", "namespaces", "",
+               R"({"kind":"Namespace","apiVersion":"v1","metadata":{"name":"default","uid":"u",)"
+               R"("labels":{"a":"b"},"managedFields":[{"manager":"m"}],"ownerReferences":[{}]}})");
+  cluster_.Validating("p", R"x("validations":[{"expression":"false","messageExpression":)x"
+                           R"x("'%s %s %s %s %s %s'.format([has(dyn(namespaceObject).kind),)x"
+                           R"x(has(dyn(namespaceObject).apiVersion),)x"
+                           R"x(has(dyn(namespaceObject).metadata.managedFields),)x"
+                           R"x(has(dyn(namespaceObject).metadata.ownerReferences),)x"
+                           R"x(has(dyn(namespaceObject).metadata.uid),)x"
+                           R"x(namespaceObject.metadata.labels.a == 'b'])"}])x");
+  EXPECT_EQ(Refusal(), Denied("false false false false true true"));
+}
+
 TEST_F(CelPolicyTest, BindingsApplyToThePolicyTheyNameNow) {
   constexpr std::string_view kPolicies = "validatingadmissionpolicies";
   constexpr std::string_view kBindings = "validatingadmissionpolicybindings";

@@ -14,6 +14,20 @@ namespace {
 using cel::Value;
 using kube_cel::Input;
 
+// What kube-apiserver copies of a Namespace for expressions (CreateNamespaceObject in
+// apiserver/pkg/admission/plugin/cel/condition.go). dyn() would show the rest, too.
+json::Value ShownNamespace(json::Arena& arena, json::Value object) {
+  if (object.is_null()) return object;
+  json::ObjectBuilder metadata(arena, object["metadata"]);
+  metadata.Remove("managedFields");
+  metadata.Remove("ownerReferences");
+  json::ObjectBuilder shown(arena, object);
+  shown.Remove("apiVersion");
+  shown.Remove("kind");
+  shown.Set("metadata", metadata.Build());
+  return shown.Build();
+}
+
 }  // namespace
 
 RequestInputs::RequestInputs(const admission::Request& request, const authz::Authorizer* authorizer,
@@ -53,6 +67,13 @@ const cel::Value& RequestInputs::RequestFor(const Matched& matched) {
   return request_value_;
 }
 
+const cel::Value& RequestInputs::NamespaceObject() {
+  if (namespace_value_.is_unset()) {
+    namespace_value_ = cel::MakeFromJson(arena(), ShownNamespace(arena(), namespace_));
+  }
+  return namespace_value_;
+}
+
 void RequestInputs::MakeAuthorizers() {
   if (!authorizer_.is_unset()) return;
   authorizer_ = kube_cel::MakeAuthorizer(arena(), access_, request_.user());
@@ -72,7 +93,7 @@ kube_cel::Inputs RequestInputs::For(std::string_view plugin, const Policy& polic
   inputs.Set(Input::kOldObject, cel::MakeFromJson(memory, matched.old_object));
   if (uses(Input::kRequest)) inputs.Set(Input::kRequest, RequestFor(matched));
   inputs.Set(Input::kNamespaceObject,
-             with_namespace ? cel::MakeFromJson(memory, namespace_) : Value::Null());
+             with_namespace && uses(Input::kNamespaceObject) ? NamespaceObject() : Value::Null());
   inputs.Set(Input::kParams, Value::Null());
   if (uses(Input::kAuthorizer) || uses(Input::kRequestResource)) {
     MakeAuthorizers();

@@ -50,6 +50,7 @@ class RequestInputs {
 
  private:
   const cel::Value& RequestFor(const Matched& matched);
+  const cel::Value& NamespaceObject();
   void MakeAuthorizers();
 
   const admission::Request& request_;
@@ -60,6 +61,7 @@ class RequestInputs {
   cel::Value request_resource_;
   bool namespace_fetched_ = false;
   json::Value namespace_;
+  cel::Value namespace_value_;
 
   // The `request` value last made, and for what.
   api::GroupVersionKind request_kind_;
