@@ -257,15 +257,31 @@ class GarbageCollector final : public Controller {
   }
 
   // References into other namespaces are invalid; an event says so (OwnerRefInvalidNamespace). There may be
-  // thousands: each collection is looked through once.
+  // thousands: each collection is looked through once, and an object has as many events as the recorder of
+  // client-go lets pass at once.
   void TellOfOtherNamespaces(const Place& place, Value object, const Missing& missing) {
+    constexpr int kMostEvents = 25;
+    int events = 0;
     for (const auto& [resource, references] : missing) {
+      if (events == kMostEvents || !MaySearch()) return;
       for (const auto& owner : context_.store.List({resource.group, resource.resource})) {
         if (owner->ns() == place.ns) continue;
         const auto [begin, end] = references.equal_range(owner->uid());
-        for (auto at = begin; at != end; ++at) TellOfOtherNamespace(place, object, at->second);
+        for (auto at = begin; at != end && events < kMostEvents; ++at, ++events) {
+          TellOfOtherNamespace(place, object, at->second);
+        }
       }
     }
+  }
+
+  // A search reads a whole collection, for a message alone: so many at once, then one each second.
+  bool MaySearch() {
+    constexpr int kMost = 25;
+    const base::SteadyTime now = context_.clock.Steady();
+    searches_from_ = std::max(searches_from_, now - kMost * 1s) + 1s;
+    if (searches_from_ <= now) return true;
+    searches_from_ -= 1s;
+    return false;
   }
 
   void TellOfOtherNamespace(const Place& place, Value object, Value reference) {
@@ -407,7 +423,10 @@ class GarbageCollector final : public Controller {
 
   const ControllerContext& context_;
   base::Mutex mutex_;
-  std::shared_ptr<const api::catalog::Catalog> catalog_;  // of the controller's own thread
+  // Both of the controller's own thread.
+  std::shared_ptr<const api::catalog::Catalog> catalog_;
+  base::SteadyTime searches_from_ =
+      base::SteadyTime::min();  // what lies between it and now may be spent, a second each
   std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::set<std::string>, std::less<>> dependents_ PC_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> departed_ PC_GUARDED_BY(mutex_);

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/strings.h"
 #include "base/testing/fake_clock.h"
@@ -51,41 +54,79 @@ class Asked final : public Client {
   std::vector<std::string> requests;
 };
 
-TEST(GarbageCollector, ReadsACollectionOnceForAllOwnersThatAreMissing) {
-  const auto store = store::OpenMemory();
-  ASSERT_TRUE(store
-                  ->Create({"", "secrets", "other", "s"},
-                           store::testing::EncodeText(R"({"metadata":{"name":"s",
-      "namespace":"other","uid":"u7","resourceVersion":""}})"))
-                  .ok());
-  std::string owners;
-  for (int i = 0; i < 100; ++i) {
-    const std::string number = std::to_string(i);
-    owners += base::StrCat(i == 0 ? "" : ",", R"({"apiVersion":"v1","kind":"Secret","name":"s)",
-                           number, R"(","uid":"u)", number, "\"}");
+class GarbageCollectorTest : public ::testing::Test {
+ protected:
+  store::ObjectPtr Create(std::string_view resource, std::string_view ns, const std::string& name,
+                          std::string_view uid, std::string_view rest = "") {
+    auto made = store_->Create({"", resource, ns, name},
+                               store::testing::EncodeText(base::StrCat(
+                                   R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")",
+                                   name, R"(","namespace":")", ns, R"(","uid":")", uid,
+                                   R"(","resourceVersion":"")", rest, "}}")));
+    EXPECT_TRUE(made.ok());
+    return made.ok() ? *made : nullptr;
   }
-  const auto owned =
-      store->Create({"", "configmaps", "team", "c"},
-                    store::testing::EncodeText(base::StrCat(
-                        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",
-      "namespace":"team","uid":"u","resourceVersion":"","ownerReferences":[)",
-                        owners, "]}}")));
-  ASSERT_TRUE(owned.ok());
-  const CountingReader reader(*store);
-  Asked client;
-  const auto release = release::Release::Open("1.36");
-  const base::Published<api::catalog::Catalog> catalog(api::catalog::Catalog::BuiltIn({}).value());
-  const base::FakeClock clock;
-  kube_cel::Compiler compiler;
-  const ControllerContext context{reader, client, catalog, clock, compiler, "", *release};
-  const auto controller = kGarbageCollector.create(context);
-  controller->OnEvent({.type = store::EventType::kAdded, .object = *owned}, [](std::string) {});
 
-  EXPECT_FALSE(controller->Reconcile("u"));
+  // A ConfigMap that names Secrets as its owners, by their uids.
+  void Own(std::string_view uid, const std::vector<std::string>& owners) {
+    std::string references;
+    for (const std::string& owner : owners) {
+      references += base::StrCat(references.empty() ? "" : ",",
+                                 R"({"apiVersion":"v1","kind":"Secret","name":")", owner,
+                                 R"(","uid":")", owner, "\"}");
+    }
+    const auto owned = Create("configmaps", "team", std::string(uid), uid,
+                              base::StrCat(R"(,"ownerReferences":[)", references, "]"));
+    controller_->OnEvent({.type = store::EventType::kAdded, .object = owned}, [](std::string) {});
+    EXPECT_FALSE(controller_->Reconcile(std::string(uid)));
+  }
 
-  EXPECT_EQ(reader.lists, 1);
+  std::ptrdiff_t Events() const {
+    return std::count(client_.requests.begin(), client_.requests.end(), "create events");
+  }
+
+  const std::unique_ptr<store::Store> store_ = store::OpenMemory();
+  const CountingReader reader_{*store_};
+  Asked client_;
+  const release::Release release_ = release::Release::Open("1.36").value();
+  const base::Published<api::catalog::Catalog> catalog_{api::catalog::Catalog::BuiltIn({}).value()};
+  base::FakeClock clock_;
+  kube_cel::Compiler compiler_;
+  const ControllerContext context_{reader_, client_, catalog_, clock_, compiler_, "", release_};
+  const std::unique_ptr<Controller> controller_ = kGarbageCollector.create(context_);
+};
+
+TEST_F(GarbageCollectorTest, ReadsACollectionOnceForAllOwnersThatAreMissing) {
+  Create("secrets", "other", "s", "u7");
+  std::vector<std::string> owners;
+  for (int i = 0; i < 100; ++i) owners.push_back(base::StrCat("u", std::to_string(i)));
+  Own("c", owners);
+  EXPECT_EQ(reader_.lists, 1);
   // That one is in another namespace.
-  EXPECT_EQ(client.requests, (std::vector<std::string>{"create events", "delete configmaps"}));
+  EXPECT_EQ(client_.requests, (std::vector<std::string>{"create events", "delete configmaps"}));
+}
+
+TEST_F(GarbageCollectorTest, AnObjectHasAFewEventsAtMost) {
+  std::vector<std::string> owners;
+  for (int i = 0; i < 100; ++i) {
+    owners.push_back(base::StrCat("u", std::to_string(i)));
+    Create("secrets", "other", owners.back(), owners.back());
+  }
+  Own("c", owners);
+  EXPECT_EQ(Events(), 25);
+}
+
+TEST_F(GarbageCollectorTest, OwnersThatAreNowhereCostAFewSearches) {
+  const auto own = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      Own(base::StrCat("c", std::to_string(i)), {base::StrCat("none", std::to_string(i))});
+    }
+  };
+  own(0, 60);
+  EXPECT_EQ(reader_.lists, 25);
+  clock_.Advance(std::chrono::seconds(3));
+  own(60, 120);
+  EXPECT_EQ(reader_.lists, 28);
 }
 
 }  // namespace
