@@ -37,6 +37,8 @@ void Take(const ListRequest& request, const ObjectPtr& object, Page& page) {
   }
 }
 
+constexpr std::size_t kMostNamespaceFloors = 10'000;
+
 }  // namespace
 
 CollectionState::CollectionState(const Collection& name, std::int64_t floor)
@@ -197,6 +199,12 @@ void CollectionState::Trim(const Options& options, std::vector<EventPtr>& garbag
     }
     garbage.push_back(std::move(history_.front().event));
     history_.pop_front();
+  }
+  // One floor for all of them, so that namespaces that come and go leave nothing behind: a watch of a
+  // namespace then goes as far back as one of all.
+  if (floor_of_namespace_.size() > kMostNamespaceFloors) {
+    first_floor_ = floor_;
+    floor_of_namespace_.clear();
   }
 }
 

@@ -61,5 +61,20 @@ TEST_F(Compaction, IsNotWithoutAnInterval) {
   EXPECT_TRUE(Rest().ok());
 }
 
+// A watch of a namespace goes back to its own events, until there have been so many namespaces that one
+// floor stands for all.
+TEST_F(Compaction, KeepsTheFloorsOfSoManyNamespaces) {
+  Open({.history_events = 2});
+  const auto fill = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      const std::string ns = "n" + std::to_string(i);
+      EXPECT_TRUE(store_->Create(testing::ConfigMap(ns, "a"), testing::Encode(ns, "a")).ok());
+    }
+    return store_->StartWatch({{"", "configmaps"}, "quiet", then_}, [] {}).status();
+  };
+  EXPECT_TRUE(fill(0, 100).ok());
+  EXPECT_EQ(fill(100, 10'010).reason(), base::Reason::kExpired);
+}
+
 }  // namespace
 }  // namespace portcullis::store
