@@ -48,6 +48,7 @@ class DatabaseCopy final : public JournalBackup {
     if (code != SQLITE_OK) return Error(code);
     target_.reset();
     TRY(SyncFile(path_));
+    TRY(SyncFolderOf(path_));
     finished_ = true;
     return base::OkStatus();
   }

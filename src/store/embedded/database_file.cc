@@ -234,6 +234,12 @@ base::Status SyncFile(const std::string& path) {
   return Sync(path, O_RDONLY) ? base::OkStatus() : SystemError(path);
 }
 
+base::Status SyncFolderOf(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  return Sync(parent.empty() ? "." : parent.string(), O_RDONLY | O_DIRECTORY) ? base::OkStatus()
+                                                                              : SystemError(path);
+}
+
 base::Status PlaceFile(const std::string& unfinished, const std::string& path, bool replace) {
   // Without `replace` a hard link: unlike rename() it never overwrites.
   const bool placed = replace ? ::rename(unfinished.c_str(), path.c_str()) == 0
@@ -245,9 +251,7 @@ base::Status PlaceFile(const std::string& unfinished, const std::string& path, b
         base::StrCat("cannot write ", path, ": ",
                      error == EEXIST ? "there is a file of this name" : std::strerror(error)));
   }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  return Sync(parent.empty() ? "." : parent.string(), O_RDONLY | O_DIRECTORY) ? base::OkStatus()
-                                                                              : SystemError(path);
+  return SyncFolderOf(path);
 }
 
 base::Result<Database> LockDatabaseFile(const std::string& path) {

@@ -32,6 +32,8 @@ base::Status PlaceFile(const std::string& unfinished, const std::string& path, b
 base::Result<Database> OpenFile(const std::string& path);
 // Brings a file's content to the disk.
 base::Status SyncFile(const std::string& path);
+// Brings the name of a file to the disk.
+base::Status SyncFolderOf(const std::string& path);
 // The status for an error code while opening or reading `path`.
 base::Status OpenError(sqlite3* db, int code, const std::string& path);
 // The format this version writes, and a row of `meta` with its checksum.
