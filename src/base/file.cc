@@ -84,13 +84,17 @@ Status Replace(const std::string& path, std::string_view content, mode_t mode,
   if (file < 0) return FileError("open", path, ErrnoText(errno));
   if (const int error = WriteAll(file, content); error != 0) {
     close(file);
+    unlink(temporary.c_str());
     return FileError("write", path, ErrnoText(error));
   }
   // On the disk before it gets its name: a power cut leaves no empty file behind.
   const bool is_synced = durability == Durability::kNone || fsync(file) == 0;
   const int error = is_synced ? 0 : errno;
   close(file);
-  if (error != 0) return FileError("fsync", path, ErrnoText(error));
+  if (error != 0) {
+    unlink(temporary.c_str());
+    return FileError("fsync", path, ErrnoText(error));
+  }
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     return FileError("rename", path, ErrnoText(errno));
   }
