@@ -313,16 +313,6 @@ Amounts AggregateContainers(Value spec, std::string_view list) {
   return total;
 }
 
-bool AllContainersLimit(Value spec, std::string_view resource) {
-  for (const std::string_view list : {"containers", "initContainers"}) {
-    for (const Value& container : spec[list].elements()) {
-      if (list == "initContainers" && container["restartPolicy"].AsString() != "Always") continue;
-      if (!container["resources"]["limits"].Has(resource)) return false;
-    }
-  }
-  return true;
-}
-
 template <typename Wanted>
 Value FillAmounts(json::Arena& arena, Value resources, std::string_view list,
                   const Amounts& amounts, Wanted wanted) {
@@ -334,12 +324,6 @@ Value FillAmounts(json::Arena& arena, Value resources, std::string_view list,
     changed = true;
   }
   return changed ? json::With(arena, resources, list, filled.Build()) : resources;
-}
-
-bool HasPodLevel(Value list) {
-  const auto members = list.members();
-  return std::any_of(members.begin(), members.end(),
-                     [](const json::Member& member) { return IsPodLevel(member.name()); });
 }
 
 // The limits that a pod as a whole may have.
@@ -365,13 +349,6 @@ Value PodLevelResources(json::Arena& arena, Value spec) {
         arena, resources, "requests", AggregateContainers(spec, "requests"),
         [](std::string_view resource) { return IsPodLevel(resource) && !IsHugePage(resource); });
     resources = FillMember(arena, resources, "requests", PodLevelAmounts(arena, resources));
-  }
-  if (!HasPodLevel(resources["limits"]) && HasPodLevel(resources["requests"])) {
-    resources = FillAmounts(arena, resources, "limits", AggregateContainers(spec, "limits"),
-                            [&](std::string_view resource) {
-                              return IsPodLevel(resource) && !IsHugePage(resource) &&
-                                     AllContainersLimit(spec, resource);
-                            });
   }
   return resources.IsSameAs(spec["resources"]) ? spec
                                                : json::With(arena, spec, "resources", resources);
