@@ -5,6 +5,7 @@
 #include "json/sorted.h"
 #include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -29,8 +30,10 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
   if (total > kMostDataBytes) errors.push_back(api::TooLong(FieldPath("[]"), kMostDataBytes));
 }
 
-void CheckDataChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
-  CheckImmutableData(object, old, {"data", "binaryData"}, errors);
+// No data are defaulted to an empty map, no binary data are not.
+void CheckDataChange(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
+  CheckImmutableData(WithSentEmpty(ctx.arena, object, ctx.sent, "binaryData"), old,
+                     {"data", "binaryData"}, errors);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "pki/certificates.h"
 #include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -63,9 +64,10 @@ void ValidateSecret(const Context& ctx, json::Value object, FieldErrors& errors)
   }
 }
 
-void CheckSecretChange(const Context&, json::Value object, json::Value old, FieldErrors& errors) {
+void CheckSecretChange(const Context& ctx, json::Value object, json::Value old,
+                       FieldErrors& errors) {
   CheckImmutable(object["type"], old["type"], FieldPath("type"), errors);
-  CheckImmutableData(object, old, {"data"}, errors);
+  CheckImmutableData(WithSentEmpty(ctx.arena, object, ctx.sent, "data"), old, {"data"}, errors);
 }
 
 void WarnOfSecret(const Context&, json::Value object, json::Value,

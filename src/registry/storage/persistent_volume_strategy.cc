@@ -63,12 +63,9 @@ std::string SourceDifference(const Context& ctx, json::Value before, json::Value
 
 void ValidatePersistentVolume(const Context& ctx, json::Value object, FieldErrors& errors) {
   if (ctx.subresource == "status") return;
-  json::Value spec = object["spec"];
   // An empty map is quoted as such.
-  if (!spec.Has("capacity") && IsSentEmpty(ctx.sent["spec"]["capacity"])) {
-    spec = json::With(ctx.arena, spec, "capacity", json::MakeObject(ctx.arena, {}));
-  }
-  CheckVolumeSpec(spec, VolumeSpecOf::kVolume, FieldPath("spec"), errors);
+  CheckVolumeSpec(WithSentEmpty(ctx.arena, object["spec"], ctx.sent["spec"], "capacity"),
+                  VolumeSpecOf::kVolume, FieldPath("spec"), errors);
 }
 
 void ValidatePersistentVolumeUpdate(const Context& ctx, json::Value object, json::Value old,

@@ -9,6 +9,7 @@
 
 #include "registry/kind_table.h"
 #include "registry/storage/class_checks.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -77,12 +78,8 @@ void CheckParametersChange(const Context& ctx, json::Value object, json::Value o
                            FieldErrors& errors) {
   const json::Value parameters = object["parameters"];
   if (parameters == old["parameters"]) return;
-  const bool sent_empty = parameters.is_null() && ctx.sent["parameters"].is_object();
-  CheckFieldRules(kParametersRule,
-                  sent_empty
-                      ? json::With(ctx.arena, object, "parameters", json::MakeObject(ctx.arena, {}))
-                      : object,
-                  &old, errors);
+  CheckFieldRules(kParametersRule, WithSentEmpty(ctx.arena, object, ctx.sent, "parameters"), &old,
+                  errors);
 }
 
 void WarnOfStorageClass(const Context&, json::Value object, json::Value,

@@ -4,6 +4,12 @@
 
 namespace portcullis::registry {
 
+json::Value WithSentEmpty(json::Arena& arena, json::Value object, json::Value sent,
+                          std::string_view field) {
+  if (object.Has(field) || !IsSentEmpty(sent[field])) return object;
+  return json::With(arena, object, field, sent[field]);
+}
+
 json::Value SentElements::Find(std::size_t index, json::Value name) {
   if (sent_.empty() || sent_[index]["name"] == name) return sent_[index];
   if (by_name_.empty()) {

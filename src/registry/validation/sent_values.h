@@ -17,6 +17,10 @@ inline bool IsSentEmpty(json::Value sent) {
   return (sent.is_array() || sent.is_object()) && sent.empty();
 }
 
+// The object with the empty list or map that was sent as `field`.
+json::Value WithSentEmpty(json::Arena& arena, json::Value object, json::Value sent,
+                          std::string_view field);
+
 // The elements of a list that was sent: by their names, as an apply sends some of them only.
 class SentElements {
  public:
