@@ -48,7 +48,7 @@ json::Value WithoutField(json::Arena& arena, json::Value value, const DisabledFi
   }
   if (!step.each) {
     const json::Value left = WithoutField(arena, *member, field, step.rest);
-    if (field.drops_empty_parent && left.is_object() && left.empty()) {
+    if (field.drops_empty_parent && left.is_object() && left.empty() && !member->empty()) {
       return json::Without(arena, value, step.name);
     }
     return json::With(arena, value, step.name, left);

@@ -20,7 +20,7 @@ namespace portcullis::registry {
 struct DisabledField {
   std::string_view gate;
   std::string_view path;             // "volumes[].name": `[]` goes through all elements of a list
-  bool drops_empty_parent = false;   // an object that holds nothing else goes as well
+  bool drops_empty_parent = false;   // an object that held nothing else goes as well
   std::string_view kept_value = {};  // a value of the field that needs no gate
 };
 

@@ -83,8 +83,9 @@ TEST_F(DisabledFieldsTest, ALifecycleWithNothingElseGoesWithItsStopSignal) {
       Created(
           "apps", "deployments",
           R"({"spec":{"template":{"spec":{"containers":[{"lifecycle":{"stopSignal":"SIGTERM"}}],)"
-          R"("initContainers":[{"lifecycle":{"preStop":{},"stopSignal":"SIGTERM"}}]}}}})"),
-      R"({"spec":{"template":{"spec":{"containers":[{}],"initContainers":[{"lifecycle":{"preStop":{}}}]}}}})");
+          R"("initContainers":[{"lifecycle":{"preStop":{},"stopSignal":"SIGTERM"}},{"lifecycle":{}}]}}}})"),
+      R"({"spec":{"template":{"spec":{"containers":[{}],)"
+      R"("initContainers":[{"lifecycle":{"preStop":{}}},{"lifecycle":{}}]}}}})");
 }
 
 TEST_F(DisabledFieldsTest, AnOlderReleaseDropsWhatItsGatesDoNotKnow) {

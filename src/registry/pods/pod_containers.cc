@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "api/named_value.h"
@@ -48,11 +49,21 @@ void CheckContainerPorts(json::Value ports, const FieldPath& path, FieldErrors& 
   }
 }
 
-std::set<std::string_view> TextsOf(json::Value list, std::string_view field) {
-  std::set<std::string_view> out;
-  for (const json::Value& element : list.elements()) out.insert(element[field].AsString());
-  return out;
-}
+// The volumes that mounts or devices name, and their paths; of a volume that is named twice the last path
+// (GetVolumeMountMap).
+struct Places {
+  Places(json::Value list, std::string_view path) {
+    std::map<std::string_view, std::string_view> last;
+    for (const json::Value& element : list.elements()) {
+      const std::string_view name = element["name"].AsString();
+      names.insert(name);
+      last[name] = element[path].AsString();
+    }
+    for (const auto& [name, place] : last) paths.insert(place);
+  }
+  std::set<std::string_view> names;
+  std::set<std::string_view> paths;
+};
 
 // Where a mount breaks a rule about its path, Kubernetes names the list and not the element.
 void CheckMountDetails(json::Value mount, json::Value container, const FieldPath& list,
@@ -96,8 +107,7 @@ void CheckMountDetails(json::Value mount, json::Value container, const FieldPath
 
 void CheckVolumeDevices(json::Value container, const PodContext& pod, const FieldPath& path,
                         FieldErrors& errors) {
-  const auto mount_names = TextsOf(container["volumeMounts"], "name");
-  const auto mount_paths = TextsOf(container["volumeMounts"], "mountPath");
+  const Places mounts(container["volumeMounts"], "mountPath");
   std::set<std::string_view> names;
   std::set<std::string_view> places;
   std::size_t index = 0;
@@ -129,11 +139,11 @@ void CheckVolumeDevices(json::Value container, const PodContext& pod, const Fiel
     } else {
       places.insert(place);
     }
-    if (mount_names.contains(name)) {
+    if (mounts.names.contains(name)) {
       errors.push_back(
           api::Invalid(at.Child("name"), name, "must not already exist in volumeMounts"));
     }
-    if (mount_paths.contains(place)) {
+    if (mounts.paths.contains(place)) {
       errors.push_back(api::Invalid(at.Child("devicePath"), place,
                                     "must not already exist as a path in volumeMounts"));
     }
@@ -435,8 +445,7 @@ bool HasEmptyResources(json::Value sent) {
 
 void CheckVolumeMounts(json::Value container, const PodContext& pod, const FieldPath& path,
                        FieldErrors& errors) {
-  const auto device_names = TextsOf(container["volumeDevices"], "name");
-  const auto device_paths = TextsOf(container["volumeDevices"], "devicePath");
+  const Places devices(container["volumeDevices"], "devicePath");
   std::set<std::string_view> places;
   std::size_t index = 0;
   for (const json::Value& mount : container["volumeMounts"].elements()) {
@@ -449,11 +458,11 @@ void CheckVolumeMounts(json::Value container, const PodContext& pod, const Field
     if (!places.insert(place).second) {
       errors.push_back(api::Invalid(at.Child("mountPath"), place, "must be unique"));
     }
-    if (device_names.contains(name)) {
+    if (devices.names.contains(name)) {
       errors.push_back(
           api::Invalid(at.Child("name"), name, "must not already exist in volumeDevices"));
     }
-    if (device_paths.contains(place)) {
+    if (devices.paths.contains(place)) {
       errors.push_back(api::Invalid(at.Child("mountPath"), place,
                                     "must not already exist as a path in volumeDevices"));
     }
@@ -487,8 +496,10 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
     CheckCommon(container, pod, at, errors);
     CheckRestartPolicyOfInit(container, pod.restarts_all, at, errors);
     const std::string_view name = container["name"].AsString();
-    if (!name.empty() && !names.insert(name).second) {
+    if (names.contains(name)) {
       errors.push_back(api::Duplicate(at.Child("name"), name));
+    } else if (!name.empty()) {
+      names.insert(name);
     }
     CheckInitContainer(container, pod, init_list, at, errors);
   }

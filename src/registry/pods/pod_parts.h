@@ -17,6 +17,9 @@ inline constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernet
 inline constexpr std::string_view kSeccompContainer =
     "container.seccomp.security.alpha.kubernetes.io/";
 
+// The kubelet's pod that stands for a file of its node (a static pod) has it.
+inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+
 inline bool IsSet(json::Value value) { return !value.is_null(); }
 
 // What the checks of one PodSpec share.
@@ -29,8 +32,9 @@ struct PodContext {
   json::Value sent;                                 // the spec as the client's text had it, or null
   json::Value old;                                  // the stored spec that it replaces, or null
   bool mounts_selinux = false;                      // gate SELinuxMount
-  bool merges_spread_keys = true;  // MatchLabelKeysInPodTopologySpreadSelectorMerge
-  bool has_env_files = true;       // EnvFiles, or the stored spec uses one
+  bool merges_spread_keys = true;          // MatchLabelKeysInPodTopologySpreadSelectorMerge
+  bool has_users_in_host_network = false;  // gate UserNamespacesHostNetworkSupport
+  bool has_env_files = true;               // EnvFiles, or the stored spec uses one
   bool restarts_all = true;  // RestartAllContainersOnContainerExits, or the stored spec uses it
 };
 
@@ -105,7 +109,6 @@ void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& 
 void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
                           FieldErrors& errors);
 void CheckPodSecurityContext(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
-void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors);
 void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);
 // Annotations of pods and templates; `spec_path` is that of the PodSpec.

@@ -107,7 +107,7 @@ bool HasQos(json::Value pod, api::quota::QosClass qos) {
 
 void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
                        FieldErrors& errors) {
-  if (old["metadata"]["annotations"].Has("kubernetes.io/config.mirror")) {
+  if (old["metadata"]["annotations"].Has(kMirrorAnnotation)) {
     errors = {api::Forbidden(FieldPath("[]"), "static pods cannot be resized")};
     return;
   }

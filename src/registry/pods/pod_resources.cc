@@ -3,6 +3,7 @@
 // Resources of containers and of pods as a whole.
 
 #include "api/quota/pod_resources.h"
+#include <algorithm>
 #include "api/named_value.h"
 #include "base/strings.h"
 #include "json/sorted.h"
@@ -78,7 +79,18 @@ void CheckClaims(json::Value claims, const std::set<std::string_view>& known, co
         CheckDnsLabel(request, at.Child("request"), errors);
         key += base::StrCat("/", request);
       }
-      if (!seen.insert(key).second) errors.push_back(api::Duplicate(at, key));
+      if (seen.contains(key)) {
+        errors.push_back(api::Duplicate(at, key));
+      } else if (request.empty()) {
+        // The whole claim, beside requests of it.
+        const auto requests = [&](const std::string& other) {
+          return other.starts_with(base::StrCat(name, "/"));
+        };
+        errors.insert(errors.end(),
+                      static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), requests)),
+                      api::Duplicate(at, name));
+      }
+      seen.insert(key);
     }
     if (known.contains(name)) continue;
     api::FieldError error = api::NotFound(at, name);
@@ -116,22 +128,33 @@ void CheckRequirements(json::Value resources, const std::set<std::string_view>& 
   CheckClaims(resources["claims"], claims, path.Child("claims"), errors);
 }
 
-// The pod as a whole asks for no less than its containers together, of what it asks for at all.
-void CheckAggregate(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+// What the pod as a whole has of a list ("requests") is no less than its containers have together, where it
+// names a resource that `counts`.
+template <typename Counts>
+void CheckAggregate(const api::quota::Resources& sum, json::Value resources, std::string_view list,
+                    const FieldPath& path, FieldErrors& errors, Counts counts) {
+  for (const auto& [name, amount] : sum) {
+    const json::Value* given = resources[list].Find(name);
+    if (given == nullptr || !counts(name)) continue;
+    const api::Quantity whole = QuantityOf(*given);
+    if (amount <= whole) continue;
+    errors.push_back(
+        api::Invalid(path.Child(list).Key(name), whole.ToString(),
+                     base::StrCat("must be greater than or equal to aggregate container ", list,
+                                  " of ", amount.ToString())));
+  }
+}
+
+void CheckAggregates(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
   json::Arena arena;
   const json::Value whole = json::MakeObject(arena, {{"spec", pod.spec}});
-  const api::quota::Resources sum = api::quota::PodRequests(
-      whole, {.pod_level = false, .pod_level_huge_pages = false, .overhead = false});
-  for (const auto& [name, amount] : sum) {
-    const json::Value* request = pod.spec["resources"]["requests"].Find(name);
-    if (request == nullptr) continue;
-    const api::Quantity asked = QuantityOf(*request);
-    if (amount <= asked) continue;
-    errors.push_back(api::Invalid(
-        path.Child("requests").Key(name), asked.ToString(),
-        base::StrCat("must be greater than or equal to aggregate container requests of ",
-                     amount.ToString())));
-  }
+  const api::quota::PodResourceOptions of_containers = {
+      .pod_level = false, .pod_level_huge_pages = false, .overhead = false};
+  const json::Value resources = pod.spec["resources"];
+  CheckAggregate(api::quota::PodRequests(whole, of_containers), resources, "requests", path, errors,
+                 [](std::string_view) { return true; });
+  CheckAggregate(api::quota::PodLimits(whole, of_containers), resources, "limits", path, errors,
+                 IsHugePages);
 }
 
 }  // namespace
@@ -161,7 +184,7 @@ void CheckPodResources(const PodContext& pod, const FieldPath& path, FieldErrors
       resources, pod.claims,
       [&](std::string_view name, const FieldPath& at) { CheckPodResourceName(name, at, errors); },
       path, errors);
-  CheckAggregate(pod, path, errors);
+  CheckAggregates(pod, path, errors);
   const json::Value limits = resources["limits"];
   std::size_t index = 0;
   for (const json::Value& container : pod.spec["containers"].elements()) {

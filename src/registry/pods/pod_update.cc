@@ -108,7 +108,6 @@ void CheckGateRemovals(json::Value spec, json::Value old, FieldErrors& errors) {
 
 // Kubernetes says here once more what is wrong with the annotations as such.
 void CheckAnnotationChanges(json::Value object, json::Value old, FieldErrors& errors) {
-  constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
   const FieldPath path("metadata", "annotations");
   const json::Value now = object["metadata"]["annotations"];
   const json::Value before = old["metadata"]["annotations"];
@@ -116,7 +115,7 @@ void CheckAnnotationChanges(json::Value object, json::Value old, FieldErrors& er
     if (key.starts_with(kAppArmorAnnotation)) {
       errors.push_back(
           api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " AppArmor annotations")));
-    } else if (key == kMirror) {
+    } else if (key == kMirrorAnnotation) {
       errors.push_back(
           api::Forbidden(path.Key(key), base::StrCat("may not ", verb, " mirror pod annotation")));
     }
@@ -211,7 +210,7 @@ json::Value WithoutNarrowing(const Context& ctx, json::Value spec, json::Value o
 // Ephemeral containers are only ever added.
 void CheckEphemeralChanges(const Context& ctx, json::Value object, json::Value old,
                            FieldErrors& errors) {
-  if (old["metadata"]["annotations"].Has("kubernetes.io/config.mirror")) {
+  if (old["metadata"]["annotations"].Has(kMirrorAnnotation)) {
     errors = {api::Forbidden(FieldPath("[]"), "static pods do not support ephemeral containers")};
     return;
   }

@@ -2,6 +2,7 @@
 
 // Pods and pod templates (pkg/apis/core/validation, ValidatePodSpec). The parts are in pod_*.cc.
 
+#include "api/view/pod.h"
 #include "base/strings.h"
 #include "registry/pods/pod_disabled_fields.h"
 #include "registry/pods/pod_parts.h"
@@ -10,7 +11,15 @@
 namespace portcullis::registry {
 namespace {
 
-void CheckResourceClaims(json::Value claims, const FieldPath& path, FieldErrors& errors) {
+using api::view::ContainerType;
+
+void CheckResourceClaims(json::Value claims, json::Value metadata, const FieldPath& path,
+                         FieldErrors& errors) {
+  if (metadata["annotations"].Has(kMirrorAnnotation)) {
+    errors.insert(errors.end(), claims.size(),
+                  api::Forbidden(FieldPath("[]"), "static pods do not support resource claims"));
+    return;
+  }
   std::set<std::string_view> names;
   std::size_t index = 0;
   for (const json::Value& claim : claims.elements()) {
@@ -231,6 +240,36 @@ bool RestartsAll(json::Value spec) {
   return false;
 }
 
+bool HasVolumeDevices(json::Value spec) {
+  return !api::view::VisitContainers(spec, FieldPath(""),
+                                     [](json::Value container, const FieldPath&, ContainerType) {
+                                       return container["volumeDevices"].empty();
+                                     });
+}
+
+// A stored spec that has what is not allowed may keep it.
+void CheckHostUsers(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
+  if (spec["hostUsers"].AsBool(true)) return;
+  constexpr std::string_view kText = "when `hostUsers` is false";
+  const bool had_users = !pod.old["hostUsers"].AsBool(true);
+  const bool may_have_network =
+      pod.has_users_in_host_network || (had_users && pod.old["hostNetwork"].AsBool());
+  if (spec["hostNetwork"].AsBool() && !may_have_network) {
+    errors.push_back(api::Forbidden(path.Child("hostNetwork"), kText));
+  }
+  if (spec["hostPID"].AsBool()) errors.push_back(api::Forbidden(path.Child("HostPID"), kText));
+  if (spec["hostIPC"].AsBool()) errors.push_back(api::Forbidden(path.Child("HostIPC"), kText));
+  if (had_users && HasVolumeDevices(pod.old)) return;
+  api::view::VisitContainers(spec, path,
+                             [&](json::Value container, const FieldPath& at, ContainerType) {
+                               if (!container["volumeDevices"].empty()) {
+                                 errors.push_back(api::Forbidden(at.Child("volumeDevices"), kText));
+                               }
+                               return true;
+                             });
+}
+
 // `old` is the spec that an update replaces; `metadata` is the pod's, null for a template.
 void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Value metadata,
                const FieldPath& path, FieldErrors& errors) {
@@ -246,6 +285,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   pod.mounts_selinux = ctx.release->GateEnabled("SELinuxMount");
   pod.merges_spread_keys =
       ctx.release->GateEnabled("MatchLabelKeysInPodTopologySpreadSelectorMerge");
+  pod.has_users_in_host_network = ctx.release->GateEnabled("UserNamespacesHostNetworkSupport");
   pod.restarts_all =
       ctx.release->GateEnabled("RestartAllContainersOnContainerExits") || RestartsAll(old);
   pod.has_env_files = ctx.release->GateEnabled("EnvFiles") || HasFileKeyRef(old);
@@ -255,7 +295,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
     }
   }
   CheckVolumes(pod, metadata, path.Child("volumes"), errors);
-  CheckResourceClaims(spec["resourceClaims"], path.Child("resourceClaims"), errors);
+  CheckResourceClaims(spec["resourceClaims"], metadata, path.Child("resourceClaims"), errors);
   CheckContainers(pod, path, errors);
   if (!spec["ephemeralContainers"].empty()) {
     pod.sent = WithoutDisabledFieldsOfPods(ctx, "", pod.sent, old);
@@ -277,7 +317,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   CheckSchedulingGates(spec["schedulingGates"], path.Child("schedulingGates"), errors);
   CheckTopologySpread(pod, path.Child("topologySpreadConstraints"), errors);
   CheckHostProcess(pod, path, errors);
-  CheckHostUsers(spec, path, errors);
+  CheckHostUsers(pod, path, errors);
   CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
   CheckNames(spec, path, errors);
   CheckRest(ctx, spec, path, errors);

@@ -19,6 +19,8 @@
 namespace portcullis::registry {
 namespace {
 
+using api::view::ContainerType;
+
 void CheckId(json::Value context, std::string_view field, const FieldPath& path,
              FieldErrors& errors) {
   const json::Value id = context[field];
@@ -259,7 +261,7 @@ void CheckWindows(json::Value spec, const FieldPath& path, FieldErrors& errors) 
     errors.push_back(api::Forbidden(at.Child(field), kText));
   }
   api::view::VisitContainers(
-      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+      spec, path, [&](json::Value container, const FieldPath& at, ContainerType) {
         for (const std::string_view field : kContainerNotOnWindows) {
           if (container["securityContext"][field].is_null()) continue;
           errors.push_back(api::Forbidden(at.Child("securityContext", field), kText));
@@ -274,7 +276,7 @@ void CheckLinux(json::Value spec, const FieldPath& path, FieldErrors& errors) {
     errors.push_back(api::Forbidden(path.Child("securityContext", "windowsOptions"), kText));
   }
   api::view::VisitContainers(
-      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+      spec, path, [&](json::Value container, const FieldPath& at, ContainerType) {
         if (!container["securityContext"]["windowsOptions"].is_null()) {
           errors.push_back(api::Forbidden(at.Child("securityContext", "windowsOptions"), kText));
         }
@@ -304,12 +306,11 @@ void CheckSeccompAgrees(std::string_view annotation, json::Value profile, const 
 
 std::unordered_set<std::string_view> NamesOfContainers(json::Value spec) {
   std::unordered_set<std::string_view> names;
-  api::view::VisitContainers(
-      spec, FieldPath("spec"),
-      [&](json::Value container, const FieldPath&, api::view::ContainerType) {
-        names.insert(container["name"].AsString());
-        return true;
-      });
+  api::view::VisitContainers(spec, FieldPath("spec"),
+                             [&](json::Value container, const FieldPath&, ContainerType) {
+                               names.insert(container["name"].AsString());
+                               return true;
+                             });
   return names;
 }
 
@@ -415,17 +416,6 @@ void CheckPodSecurityContext(const PodContext& pod, const FieldPath& path, Field
   }
 }
 
-void CheckHostUsers(json::Value spec, const FieldPath& path, FieldErrors& errors) {
-  if (spec["hostUsers"].AsBool(true)) return;
-  constexpr std::string_view kText = "when `hostUsers` is false";
-  for (const auto& [field, place] :
-       {std::pair<std::string_view, std::string_view>{"hostNetwork", "hostNetwork"},
-        std::pair<std::string_view, std::string_view>{"hostPID", "HostPID"},
-        std::pair<std::string_view, std::string_view>{"hostIPC", "HostIPC"}}) {
-    if (spec[field].AsBool()) errors.push_back(api::Forbidden(path.Child(place), kText));
-  }
-}
-
 void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
   const json::Value spec = pod.spec;
   const auto process_of = [](json::Value owner) -> std::optional<bool> {
@@ -436,7 +426,7 @@ void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors&
   std::size_t containers = 0;
   std::size_t processes = 0;
   api::view::VisitContainers(
-      spec, path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+      spec, path, [&](json::Value container, const FieldPath& at, ContainerType) {
         ++containers;
         const std::optional<bool> own = process_of(container);
         if (of_pod && own && *of_pod != *own) {
@@ -504,9 +494,9 @@ void CheckAppArmorText(std::string_view profile, const FieldPath& path, FieldErr
 
 void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
                          FieldErrors& errors) {
-  constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
-  if (annotations.Has(kMirror) && spec["nodeName"].AsString().empty()) {
-    errors.push_back(api::Invalid(path.Key(kMirror), annotations[kMirror].AsString(),
+  if (annotations.Has(kMirrorAnnotation) && spec["nodeName"].AsString().empty()) {
+    errors.push_back(api::Invalid(path.Key(kMirrorAnnotation),
+                                  annotations[kMirrorAnnotation].AsString(),
                                   "must set spec.nodeName if mirror pod annotation is set"));
   }
   constexpr std::string_view kCost = "controller.kubernetes.io/pod-deletion-cost";
@@ -548,7 +538,7 @@ void CheckSeccompAnnotations(json::Value annotations, json::Value spec, const Fi
                        spec_path.Child("securityContext", "seccompProfile"), errors);
   }
   api::view::VisitContainers(
-      spec, spec_path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+      spec, spec_path, [&](json::Value container, const FieldPath& at, ContainerType) {
         const json::Value profile = container["securityContext"]["seccompProfile"];
         const std::string key = base::StrCat(kSeccompContainer, container["name"].AsString());
         if (!profile.is_null() && annotations.Has(key)) {
@@ -565,7 +555,7 @@ void CheckAppArmorAgreement(json::Value annotations, json::Value spec, const Fie
   constexpr std::string_view kLocalhost = "localhost/";
   const json::Value of_pod = spec["securityContext"]["appArmorProfile"];
   api::view::VisitContainers(
-      spec, spec_path, [&](json::Value container, const FieldPath& at, api::view::ContainerType) {
+      spec, spec_path, [&](json::Value container, const FieldPath& at, ContainerType) {
         const std::string key = base::StrCat(kAppArmorAnnotation, container["name"].AsString());
         const json::Value own = container["securityContext"]["appArmorProfile"];
         const json::Value profile = own.is_null() ? of_pod : own;
