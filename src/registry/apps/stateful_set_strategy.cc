@@ -24,8 +24,13 @@ void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors
     errors.push_back(api::Required(path, ""));
   } else if (type == "OnDelete") {
     if (rolling.is_null()) return;
+    // Internally a partition is a number, never absent.
+    const json::Value quoted =
+        rolling["partition"].is_null()
+            ? json::With(ctx.arena, rolling, "partition", json::Value::Int(0))
+            : rolling;
     errors.push_back(api::Invalid(
-        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", rolling),
+        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", quoted),
         "only allowed for updateStrategy 'RollingUpdate'"));
   } else if (type != "RollingUpdate") {
     errors.push_back(

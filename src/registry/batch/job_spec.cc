@@ -28,7 +28,7 @@ void CheckIndexed(json::Value spec, const FieldPath& path, FieldErrors& errors) 
     errors.push_back(api::Required(path.Child("completions"), "when completion mode is Indexed"));
   }
   at_most("parallelism", kMostIndexes, " when completion mode is Indexed");
-  if (!completions.is_null() && failed.AsInt() > completions.AsInt()) {
+  if (!completions.is_null() && !failed.is_null() && failed.AsInt() > completions.AsInt()) {
     errors.push_back(api::Invalid(path.Child("maxFailedIndexes"), failed.AsInt(),
                                   "must be less than or equal to completions"));
   }

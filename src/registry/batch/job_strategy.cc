@@ -233,8 +233,12 @@ class Jobs final : public DefaultStrategy {
     if (selected.Has(kControllerUid)) return object;
     json::ObjectBuilder match(arena, selected);
     match.Set(kControllerUid, uid);
-    return json::SetPath(arena, object, {"spec", "selector", "matchLabels"},
-                         json::Sorted(arena, match.Build()));
+    // In Go's order, in which errors quote it.
+    json::ObjectBuilder selector(arena);
+    selector.Set("matchLabels", json::Sorted(arena, match.Build()));
+    const json::Value expressions = object["spec"]["selector"]["matchExpressions"];
+    if (!expressions.is_null()) selector.Set("matchExpressions", expressions);
+    return json::SetPath(arena, object, {"spec", "selector"}, selector.Build());
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "registry/config/data_checks.h"
 #include "registry/kind_table.h"
 #include "registry/validation/checks.h"
 
@@ -48,7 +49,7 @@ void ValidateApiService(const Context&, json::Value object, FieldErrors& errors)
     if (has_bundle) {
       errors.push_back(api::Invalid(
           path.Child("caBundle"),
-          base::StrCat(std::to_string(spec["caBundle"].AsString().size() / 4 * 3), " bytes"),
+          base::StrCat(std::to_string(DecodedSize(spec["caBundle"].AsString())), " bytes"),
           "local APIServices may not have a caBundle"));
     }
     if (skips) {

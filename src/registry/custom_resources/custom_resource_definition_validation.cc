@@ -216,7 +216,12 @@ struct VersionPaths {
 std::string_view SelectsWithoutSchema(Value version, const Parts& common) {
   const bool common_schema = Holds(common, "schema");
   const bool common_fields = Holds(common, "selectableFields");
-  if (common_schema == common_fields && version["schema"]["openAPIV3Schema"].is_object()) return "";
+  // Of what all versions have in common, a schema that says nothing is one, too.
+  const Value schema = version["schema"];
+  if (common_schema == common_fields &&
+      (common_fields ? schema : schema["openAPIV3Schema"]).is_object()) {
+    return "";
+  }
   return common_fields ? "may only be set when validations.schema is included"
                        : "may only be set when `version.schema.openAPIV3Schema` is not included";
 }

@@ -273,11 +273,23 @@ class Vocabulary {
         Check(schema, same, path.Child(list).Index(index++));
       }
     }
-    if (props["items"].is_object()) Check(props["items"], same, path.Child("items"));
+    CheckEach(props["definitions"], same, path.Child("definitions"));
+    const Value items = props["items"];
+    if (items.is_object()) Check(items, same, path.Child("items"));
+    for (std::size_t i = 0; i < items.size() && items.is_array(); ++i) {
+      Check(items[i], same, path.Child("items").Index(i));
+    }
+    CheckEach(props["dependencies"], same, path.Child("dependencies"));
     CheckExtensions(props, path);
   }
 
  private:
+  void CheckEach(Value schemas, const Place& place, const FieldPath& path) {
+    for (const json::Member* schema : json::MembersByName(schemas)) {
+      if (schema->value.is_object()) Check(schema->value, place, path.Key(schema->name()));
+    }
+  }
+
   void Forbid(const FieldPath& path, std::string_view text) {
     errors_.push_back(api::Forbidden(path, text));
   }

@@ -150,9 +150,11 @@ void CheckCounters(json::Value set, std::string_view name_field, const FieldPath
 }
 
 // As Go prints the internal type.
-api::BadValue QuotedTerms(json::Value terms) {
+api::BadValue QuotedTerms(json::Value terms, json::Value sent) {
   std::string text;
+  std::size_t index = 0;
   for (const json::Value& term : terms.elements()) {
+    const json::Value term_sent = sent[index++];
     const auto list = [&](std::string_view name) {
       std::string out;
       for (const json::Value& one : term[name].elements()) {
@@ -160,7 +162,7 @@ api::BadValue QuotedTerms(json::Value terms) {
                                                                 {"Operator", Json(one["operator"])},
                                                                 {"Values", Json(one["values"])}}));
       }
-      return term.Has(name) ? "[" + out + "]" : "null";
+      return term.Has(name) || IsSentEmpty(term_sent[name]) ? "[" + out + "]" : "null";
     };
     text += base::StrCat(text.empty() ? "" : ",",
                          StructJson({{"MatchExpressions", list("matchExpressions")},
@@ -170,8 +172,8 @@ api::BadValue QuotedTerms(json::Value terms) {
 }
 
 // Which of the ways to say where devices are were used; each is checked.
-std::string CheckPlaces(json::Value owner, bool of_slice, const FieldPath& path, std::size_t& count,
-                        FieldErrors& errors) {
+std::string CheckPlaces(json::Value owner, json::Value sent, bool of_slice, const FieldPath& path,
+                        std::size_t& count, FieldErrors& errors) {
   std::string used;
   const auto use = [&](std::string_view field) {
     used += base::StrCat(used.empty() ? "" : ", ", "`", field, "`");
@@ -191,9 +193,10 @@ std::string CheckPlaces(json::Value owner, bool of_slice, const FieldPath& path,
     use("nodeSelector");
     CheckNodeSelector(selector, path.Child("nodeSelector"), errors);
     if (of_slice && selector["nodeSelectorTerms"].size() != 1) {
-      errors.push_back(api::Invalid(path.Child("nodeSelector", "nodeSelectorTerms"),
-                                    QuotedTerms(selector["nodeSelectorTerms"]),
-                                    "must have exactly one node selector term"));
+      errors.push_back(api::Invalid(
+          path.Child("nodeSelector", "nodeSelectorTerms"),
+          QuotedTerms(selector["nodeSelectorTerms"], sent["nodeSelector"]["nodeSelectorTerms"]),
+          "must have exactly one node selector term"));
     }
   }
   for (const std::string_view flag : {"allNodes", "perDeviceNodeSelection"}) {
@@ -222,7 +225,7 @@ void CheckDevicePlaces(json::Value device, bool each, const FieldPath& path, Fie
       "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
       "`perDeviceNodeSelection` is set to true in the ResourceSlice spec";
   std::size_t count = 0;
-  const std::string used = CheckPlaces(device, false, path, count, errors);
+  const std::string used = CheckPlaces(device, {}, false, path, count, errors);
   if (count == 0) errors.push_back(api::Required(path, kOne));
   if (count > 1) errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"), kOne));
 }
@@ -342,7 +345,7 @@ void CheckSlice(const Context& ctx, json::Value spec, json::Value old, FieldErro
   constexpr std::string_view kOne =
       "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
   std::size_t places = 0;
-  const std::string used = CheckPlaces(spec, true, path, places, errors);
+  const std::string used = CheckPlaces(spec, sent, true, path, places, errors);
   if (places == 0) errors.push_back(api::Required(path, kOne));
   if (places > 1) {
     errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"),
@@ -365,7 +368,11 @@ void CheckSlice(const Context& ctx, json::Value spec, json::Value old, FieldErro
   if (CheckSize(spec["devices"], most, path.Child("devices"), errors)) {
     std::size_t index = 0;
     for (const json::Value& device : spec["devices"].elements()) {
-      CheckDevice(device, spec, path.Child("devices").Index(index++), errors);
+      json::Value quoted = device;
+      for (const std::string_view list : {"bindingConditions", "bindingFailureConditions"}) {
+        quoted = WithSentEmpty(ctx.arena, quoted, sent["devices"][index], list);
+      }
+      CheckDevice(quoted, spec, path.Child("devices").Index(index++), errors);
     }
     CheckUnique(spec["devices"], "name", path.Child("devices"), errors);
   }

@@ -54,6 +54,12 @@ void ValidateCsiDriver(const Context&, json::Value object, FieldErrors& errors) 
     errors.push_back(api::Invalid(path.Child(kPeriod), period.AsInt(),
                                   "must be greater than or equal to 10 seconds"));
   }
+  constexpr std::string_view kInSecrets = "serviceAccountTokenInSecrets";
+  if (!spec[kInSecrets].is_null() && spec["tokenRequests"].empty()) {
+    errors.push_back(
+        api::Invalid(path.Child(kInSecrets), spec[kInSecrets].AsBool(),
+                     "serviceAccountTokenInSecrets is set but no tokenRequests are specified"));
+  }
 }
 
 void ValidateCsiDriverUpdate(const Context& ctx, json::Value object, json::Value old,
