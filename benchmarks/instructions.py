@@ -3,6 +3,7 @@
 """How many instructions a create takes, from the socket to the answer.
 
     benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd] [--webhooks 0,1,10] [--mutating] [--policies 0,1]
+                               [--compact | --protobuf] [--dry-run]
 
 Runs `portcullis serve` under callgrind (Debian's valgrind), sends it creates over one connection, and counts what all its
 threads do meanwhile. What else the machine does changes nothing: a count says in a minute what a duel of portcullis-load
@@ -12,8 +13,9 @@ every 20 ms is counted too often, as a create takes that long here: 7,000 to 21,
 The store is memory, or an etcd of its own with --etcd. With --webhooks, so many validating webhooks match each create; they
 are served by this process and allow everything; with --mutating they mutate, each adds a label. With --policies, so many
 ValidatingAdmissionPolicies match. With --baseline, another program of this repository is counted as well and
-the ratio to it is printed. --passes prints how many of them each pass over the object takes, --keep FOLDER keeps the profiles,
-for callgrind_annotate.
+the ratio to it is printed. What is created is JSON as Python writes it; with --compact, without white space, as clients in Go
+send it; with --protobuf, it is sent and answered in protobuf. With --dry-run, nothing is stored. --passes prints how many of
+them each pass over the object takes, --keep FOLDER keeps the profiles, for callgrind_annotate.
 """
 
 import argparse
@@ -36,9 +38,11 @@ ROOT = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT.parent / "tests/harness")]
 from etcd_cluster import Etcd, find_etcd  # noqa: E402
 from ports import free_port  # noqa: E402
+from protobuf_body import protobuf_body  # noqa: E402
 from write_walk import SKIPPED  # noqa: E402
 
 TOKEN = "instructions"
+JSON, PROTOBUF = "application/json", "application/vnd.kubernetes.protobuf"
 WARM_UP = 100  # creates that are not counted: caches fill, and what only the start needs is given back
 
 
@@ -58,6 +62,7 @@ KINDS = {
 PASSES = {
     "read and decrypt": "SSL_read_ex",
     "read the JSON": "portcullis::json::Parse(",
+    "read the protobuf": "portcullis::engine::ReadProtobufObject(",
     "decode by the schema": "portcullis::api::schema::Decode(",
     "defaults": "portcullis::engine::ApplyDefaults(",
     "defaults of what admission has changed": "portcullis::engine::WithDefaultsOfReads(",
@@ -68,8 +73,14 @@ PASSES = {
     "warnings, by kind": "portcullis::registry::DefaultStrategy::Warnings(",
     "managedFields": "portcullis::api::patch::Track(",
     "text for the store and the answer": "portcullis::engine::EncodeForStore(",
+    "message for the answer": "portcullis::engine::WriteProtobufMessage(",
     "encrypt and send": "SSL_write_ex",
 }
+
+
+# Which of them other creates do not have.
+IN_JSON, IN_PROTOBUF = {"read the JSON", "decode by the schema"}, {"read the protobuf", "message for the answer"}
+OF_STORED = {"text for the store and the answer"}
 
 
 def registration(kind, name):
@@ -149,21 +160,25 @@ class Server:
         context = ssl.create_default_context(cafile=folder / "data/pki/ca.crt")
         self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
 
-    def post(self, path, body):
-        self.connection.request("POST", path, json.dumps(body),
-                                {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
+    def post(self, path, body, media_type=JSON):
+        self.connection.request("POST", path, body,
+                                {"Authorization": f"Bearer {TOKEN}", "Content-Type": media_type, "Accept": media_type})
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status != 201:
-            sys.exit(f"{path}: {answer.status} {text.decode()}")
+            sys.exit(f"{path}: {answer.status} {text!r}")
 
-    def create(self, resource, names):
+    def create(self, resource, names, args):
         for name in names:
-            self.post(f"/api/v1/namespaces/default/{resource}",
-                      KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}})
+            made = KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}}
+            path = f"/api/v1/namespaces/default/{resource}{'?dryRun=All' * args.dry_run}"
+            if args.protobuf:
+                self.post(path, protobuf_body(made), PROTOBUF)
+            else:
+                self.post(path, json.dumps(made, separators=(",", ":") if args.compact else None))
 
     def register(self, registered):
-        self.post(f"/apis/admissionregistration.k8s.io/v1/{re.sub('y$', 'ie', registered['kind'].lower())}s", registered)
+        self.post(f"/apis/admissionregistration.k8s.io/v1/{re.sub('y$', 'ie', registered['kind'].lower())}s", json.dumps(registered))
 
     def enforce(self, policies, resource):
         for name in (f"policy-{i}" for i in range(policies)):
@@ -183,7 +198,7 @@ class Server:
     def counted(self):
         return int(re.search(r"^totals: (\d+)", self.profile.read_text(encoding="utf-8"), re.MULTILINE)[1])
 
-    def passes(self):
+    def passes(self, args):
         """The instructions of each pass, with all that it calls, and of what is none."""
         text = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", "--auto=no", self.profile],
                               check=True, capture_output=True, text=True).stdout
@@ -193,7 +208,8 @@ class Server:
             for name, mark in PASSES.items():
                 if mark in function:
                     found[name] = max(found[name], int(count.replace(",", "")))
-        missing = [name for name, count in found.items() if count == 0]
+        foreign = (IN_JSON if args.protobuf else IN_PROTOBUF) | (OF_STORED if args.dry_run else set())
+        missing = [name for name, count in found.items() if count == 0 and name not in foreign]
         if missing:
             sys.exit(f"no function in the profile is that of: {', '.join(missing)}")
         return found | {"HTTP, authentication, authorization, flow control, commit, audit, metrics": self.counted() - sum(found.values())}
@@ -203,17 +219,17 @@ class Measurement:
     """What is counted of each program."""
 
     def __init__(self, args, folder, resource, webhooks, policies):
-        self.with_etcd, self.creates, self.resource, self.webhooks = args.etcd, args.creates, resource, webhooks
-        self.mutating, self.policies = args.mutating, policies
+        self.args, self.resource, self.webhooks, self.policies = args, resource, webhooks, policies
         self.passes = {} if args.passes else None
         matching = [f"{webhooks} {'mutating ' * args.mutating}webhook{'s' * (webhooks > 1)}"] if webhooks else []
         matching += [f"{policies} polic{'ies' if policies > 1 else 'y'}"] if policies else []
+        matching += ["without white space"] * args.compact + ["in protobuf"] * args.protobuf + ["a dry run"] * args.dry_run
         self.name = ", ".join([f"a create of {resource}", *matching])
         self.folder = folder / "-".join([resource, *matching]).replace(" ", "-")
 
     def of(self, program, suffix=""):
         folder = self.folder.with_name(self.folder.name + suffix)
-        if not self.with_etcd:
+        if not self.args.etcd:
             return self.count(Server(program, folder, ["--store=memory"]))
         with Etcd(folder.with_suffix(".etcd"), flags=["--unsafe-no-fsync"]) as etcd:
             return self.count(Server(program, folder, [f"--etcd-servers={etcd.url}"]))
@@ -221,17 +237,17 @@ class Measurement:
     def count(self, server):
         try:
             if self.webhooks:
-                server.register(Webhooks(server.folder).configuration(self.webhooks, self.resource, self.mutating))
+                server.register(Webhooks(server.folder).configuration(self.webhooks, self.resource, self.args.mutating))
             server.enforce(self.policies, self.resource)
-            server.create(self.resource, (f"warm-up-{i}" for i in range(WARM_UP)))
+            server.create(self.resource, (f"warm-up-{i}" for i in range(WARM_UP)), self.args)
             server.counting(True)
-            server.create(self.resource, (f"counted-{i}" for i in range(self.creates)))
+            server.create(self.resource, (f"counted-{i}" for i in range(self.args.creates)), self.args)
             server.counting(False)
         finally:
             server.stop()
         if self.passes is not None:
-            self.passes = {name: count / self.creates for name, count in server.passes().items()}
-        return server.counted() / self.creates
+            self.passes = {name: count / self.args.creates for name, count in server.passes(self.args).items() if count > 0}
+        return server.counted() / self.args.creates
 
 
 def main():
@@ -244,6 +260,10 @@ def main():
     parser.add_argument("--webhooks", default="0", help="how many match each create, several numbers in turn; default: %(default)s")
     parser.add_argument("--mutating", action="store_true", help="the webhooks mutate")
     parser.add_argument("--policies", default="0", help="likewise; default: %(default)s")
+    encoding = parser.add_mutually_exclusive_group()
+    encoding.add_argument("--compact", action="store_true", help="creates have no white space")
+    encoding.add_argument("--protobuf", action="store_true", help="creates and their answers are in protobuf")
+    parser.add_argument("--dry-run", action="store_true", help="nothing is stored")
     parser.add_argument("--passes", action="store_true", help="where they go")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the profiles")
     args = parser.parse_args()
