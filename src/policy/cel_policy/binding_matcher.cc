@@ -75,31 +75,32 @@ void BindingMatcher::Skip(const Policy& policy, const Binding* binding, admissio
   trace_->Skip(why.reason, std::move(why.message));
 }
 
-std::optional<PolicyMatch> BindingMatcher::MatchPolicy(const Policy& policy,
-                                                       const admission::match::Hit& hit,
-                                                       const OnError& on_error) {
+const PolicyMatch* BindingMatcher::MatchPolicy(const Policy& policy,
+                                               const admission::match::Hit& hit,
+                                               const OnError& on_error) {
   const auto selected = matcher_.SelectorsMatch(policy.constraints);
   if (!selected.ok()) {
     Report(on_error, policy, nullptr, selected.status().message());
-    return std::nullopt;
+    return nullptr;
   }
   if (!*selected) {
     if (trace_ != nullptr) Skip(policy, nullptr, matcher_.ExplainSelectors(policy.constraints));
-    return std::nullopt;
+    return nullptr;
   }
-  PolicyMatch match;
-  match.policy = &policy;
-  match.resource = matcher_.Equivalent(hit.equivalent);
-  match.kind = inputs_.request().kind();
-  if (hit.equivalent >= 0) {
-    match.kind = services_.objects->KindFor(match.resource, inputs_.request().subresource());
-    if (match.kind.empty()) {
-      Report(on_error, policy, nullptr,
-             base::StrCat("unable to convert to ", match.resource.ToString(), ": unknown kind"));
-      return std::nullopt;
-    }
+  if (equivalent_ != hit.equivalent) {
+    match_.resource = matcher_.Equivalent(hit.equivalent);
+    match_.kind = hit.equivalent < 0 ? inputs_.request().kind()
+                                     : services_.objects->KindFor(match_.resource,
+                                                                  inputs_.request().subresource());
+    equivalent_ = hit.equivalent;
   }
-  return match;
+  if (hit.equivalent >= 0 && match_.kind.empty()) {
+    Report(on_error, policy, nullptr,
+           base::StrCat("unable to convert to ", match_.resource.ToString(), ": unknown kind"));
+    return nullptr;
+  }
+  match_.policy = &policy;
+  return &match_;
 }
 
 bool BindingMatcher::MatchesBinding(const Policy& policy, const Binding& binding,
@@ -123,8 +124,8 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
                                          const admission::match::Hit& hit, const OnMatch& on_match,
                                          const OnError& on_error) {
   const Policy& policy = *active.policy;
-  const auto match = MatchPolicy(policy, hit, on_error);
-  if (!match) return base::OkStatus();
+  const PolicyMatch* const match = MatchPolicy(policy, hit, on_error);
+  if (match == nullptr) return base::OkStatus();
   std::optional<ParamSource> source;
   if (policy.param_kind) {
     auto found = FindParamSource(services_.objects, *policy.param_kind);

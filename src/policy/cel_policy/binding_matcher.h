@@ -4,6 +4,7 @@
 // and bindings a request meets, and with which parameters.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -56,9 +57,9 @@ class BindingMatcher {
  private:
   base::Status VisitPolicy(const ActivePolicy& active, const admission::match::Hit& hit,
                            const OnMatch& on_match, const OnError& on_error);
-  // Nothing if the policy does not apply, which has been reported.
-  std::optional<PolicyMatch> MatchPolicy(const Policy& policy, const admission::match::Hit& hit,
-                                         const OnError& on_error);
+  // Null if the policy does not apply, which has been reported; else valid until the next call.
+  const PolicyMatch* MatchPolicy(const Policy& policy, const admission::match::Hit& hit,
+                                 const OnError& on_error);
   bool MatchesBinding(const Policy& policy, const Binding& binding, const OnError& on_error);
   // Steps of a trace for policies, or a binding, that do not apply. REQUIRES: trace_ != nullptr.
   void ExplainUpTo(const PolicySet& policies, std::size_t end);
@@ -74,6 +75,9 @@ class BindingMatcher {
   admission::Trace* const trace_;  // null if the request is not traced
   std::size_t explained_ = 0;      // policies that have their steps
   std::size_t matched_ = 0;        // policies and bindings so far
+  // Of the policy under way. Most policies match the same resource: its names are copied when it changes.
+  PolicyMatch match_;
+  std::optional<std::int32_t> equivalent_;  // the resource of match_; none yet
   const bool keep_param_type_;
 };
 

@@ -97,6 +97,30 @@ TEST_F(CelPolicyTest, BindingsApplyToThePolicyTheyNameNow) {
   EXPECT_EQ(Refusal(), "");
 }
 
+TEST_F(CelPolicyTest, EachPolicySeesTheVersionOfItsRules) {
+  const std::pair<std::string, std::string> policies[] = {
+      {"a", "v1"}, {"b", "v2"}, {"c", "v1"}, {"d", "v1"}, {"e", "v2"}};
+  for (const auto& [name, version] : policies) {
+    cluster_.Put(testing::Cluster::kGroup, "validatingadmissionpolicies", "",
+                 base::StrCat(R"({"metadata":{"name":")", name,
+                              R"("},"spec":{"matchConstraints":{"matchPolicy":"Equivalent",)"
+                              R"("namespaceSelector":{},"objectSelector":{},"resourceRules":[{)"
+                              R"("apiGroups":["autoscaling"],"operations":["CREATE"],)"
+                              R"("resources":["horizontalpodautoscalers"],"apiVersions":[")",
+                              version, R"("]}]},"validations":[{"expression":)",
+                              R"("object.apiVersion == 'autoscaling/)", version,
+                              R"(' && request.resource.version == ')", version, R"('"}]}})"));
+    cluster_.Binding("validatingadmissionpolicybindings", name, name,
+                     R"("validationActions":["Deny"])");
+  }
+  const base::Status status = cluster_.Validate(
+      R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},)"
+      R"("spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"Deployment","name":"d"}}})",
+      {"autoscaling", "v2", "horizontalpodautoscalers"},
+      {"autoscaling", "v2", "HorizontalPodAutoscaler"});
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST_F(CelPolicyTest, PatchesCannotMakeAnotherKind) {
   cluster_.Mutating("m", R"("mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":)"
                          R"("[JSONPatch{op: 'replace', path: '/kind', value: 'Pod'}]"}}])");

@@ -79,6 +79,7 @@ class Evaluator {
     Evaluation evaluation(request_.arena(), inputs_, policy_.variables);
     Budget budget(kube_cel::kPolicyBudget);
     bool refused = false;
+    verdict.decisions.reserve(policy_.validations.size());
     for (std::size_t i = 0; i < policy_.validations.size(); ++i) {
       const kube_cel::Expression& expression = *policy_.validations[i].expression;
       const auto start = services_.BeginStep();
@@ -114,8 +115,9 @@ class Evaluator {
       any = true;
       worst += kube_cel::kCallLimit + 1;
     }
+    if (!refused && (!any || worst <= budget.left())) return;
     std::vector<std::string> messages(policy_.validations.size());
-    if (any && (refused || worst > budget.left())) {
+    if (any) {
       kube_cel::Inputs inputs = inputs_;
       inputs.Set(Input::kAuthorizer, {});
       inputs.Set(Input::kRequestResource, {});

@@ -136,9 +136,9 @@ class Dispatcher {
 
   // Bindings with equal inputs share the evaluation.
   const Verdict& VerdictFor(const Matched& matched, const Param& param) {
-    const auto known = verdicts_.find(param.key);
-    if (known != verdicts_.end()) return known->second;
-    Verdict& verdict = verdicts_[param.key];
+    const auto [known, is_new] = verdicts_.try_emplace(param.key);
+    Verdict& verdict = known->second;
+    if (!is_new) return verdict;
     verdict = EvaluatePolicy(services_, *policy_, inputs_, matched, param.object);
     if (admission::Trace* trace = request_.recorder().trace()) trace->AddCost(verdict.cost);
     return verdict;

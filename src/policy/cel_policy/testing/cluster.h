@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "admission/catalog_objects.h"
 #include "admission/plugin.h"
@@ -89,9 +90,11 @@ class Cluster {
                      spec.empty() ? "" : ",", spec, "}}"));
   }
 
-  // A create of the config map `text`.
-  base::Status Validate(std::string_view text) {
-    Start(text);
+  // A create of `text`, a config map.
+  base::Status Validate(std::string_view text,
+                        api::GroupVersionResource resource = {"", "v1", "configmaps"},
+                        api::GroupVersionKind kind = {"", "v1", "ConfigMap"}) {
+    Start(text, std::move(resource), std::move(kind));
     return Traced(admission::kValidate, [&]() -> base::Status {
       const auto policies = validating_->PoliciesFor(*request_);
       if (policies == nullptr) return base::OkStatus();
@@ -99,7 +102,7 @@ class Cluster {
     });
   }
   base::Status Mutate(std::string_view text) {
-    Start(text);
+    Start(text, {"", "v1", "configmaps"}, {"", "v1", "ConfigMap"});
     return Traced(admission::kMutate, [&]() -> base::Status {
       const auto policies = mutating_->PoliciesFor(*request_);
       if (policies == nullptr) return base::OkStatus();
@@ -123,14 +126,15 @@ class Cluster {
     return status;
   }
 
-  void Start(std::string_view text) {
+  void Start(std::string_view text, api::GroupVersionResource resource,
+             api::GroupVersionKind kind) {
     request_.reset();
     recorder_ = std::make_unique<admission::Recorder>();
     recorder_->set_trace(trace_);
     arena_ = std::make_unique<json::Arena>();
     admission::Attributes attributes;
-    attributes.resource = {"", "v1", "configmaps"};
-    attributes.kind = {"", "v1", "ConfigMap"};
+    attributes.resource = std::move(resource);
+    attributes.kind = std::move(kind);
     attributes.namespace_name = "default";
     attributes.object = json::Parse(*arena_, text).value();
     attributes.name = attributes.object["metadata"]["name"].AsString();
