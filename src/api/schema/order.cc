@@ -26,9 +26,15 @@ class Orderer {
     members_.reserve(kUsual);
   }
 
+  bool has_empty_list() const { return has_empty_list_; }
+
   // `known` is in order, or null.
   Value Order(const Schema* schema, Value value, Value known) {
-    if (schema == nullptr || value.empty() || value.IsSameAs(known)) return value;
+    if (schema == nullptr || value.IsSameAs(known)) return value;
+    if (value.empty()) {
+      has_empty_list_ = has_empty_list_ || (value.is_array() && schema->kind != Kind::kAny);
+      return value;
+    }
     if (value.is_array()) {
       const bool list = schema->kind == Kind::kArray || schema->kind == Kind::kUnion;
       return list ? Elements(*schema, value, known) : value;
@@ -110,7 +116,7 @@ class Orderer {
         last = placed.place;
         if (is_known) next = placed.place + 1;
       }
-      if (!member.value.empty()) {
+      if (member.value.is_object() || member.value.is_array()) {
         const Value* const before = known.Find(member.name(), member.hash);
         placed.member.value = Order(below, member.value, before != nullptr ? *before : Value());
         changed = changed || !placed.member.value.IsSameAs(member.value);
@@ -148,6 +154,7 @@ class Orderer {
   }
 
   json::Arena& arena_;
+  bool has_empty_list_ = false;
   base::StackMemory<kUsualBytes> memory_;
   // Of the lists being ordered, innermost last; likewise of objects; and of the object being built.
   std::pmr::vector<Value> elements_{memory_.resource()};
@@ -157,8 +164,12 @@ class Orderer {
 
 }  // namespace
 
-Value InGoOrder(json::Arena& arena, const Schema& schema, Value value, Value known) {
-  return Orderer(arena).Order(&schema, value, known);
+Value InGoOrder(json::Arena& arena, const Schema& schema, Value value, Value known,
+                bool* has_empty_list) {
+  Orderer orderer(arena);
+  const Value ordered = orderer.Order(&schema, value, known);
+  if (has_empty_list != nullptr && orderer.has_empty_list()) *has_empty_list = true;
+  return ordered;
 }
 
 }  // namespace portcullis::api::schema

@@ -11,8 +11,9 @@ namespace portcullis::api::schema {
 
 // `value` in Go's order; what stands in order already is shared, not copied. Fields that the schema
 // does not know come last. What `value` shares with `known`, an earlier state of it in that order, is
-// not looked at.
+// not looked at. `has_empty_list` becomes true if anywhere else there is a list without elements that
+// the schema knows.
 json::Value InGoOrder(json::Arena& arena, const Schema& schema, json::Value value,
-                      json::Value known = {});
+                      json::Value known = {}, bool* has_empty_list = nullptr);
 
 }  // namespace portcullis::api::schema

@@ -72,6 +72,20 @@ TEST_F(GoOrderTest, DoesNotLookAtWhatIsKnownToBeInOrder) {
             R"({"kind":"K","items":[{"labels":{"b":"2","a":"1"}}]})");
 }
 
+TEST_F(GoOrderTest, TellsOfEmptyListsThatTheSchemaKnows) {
+  const auto has = [this](json::Value value, json::Value known = {}) {
+    bool has_empty_list = false;
+    InGoOrder(arena_, *root_, value, known, &has_empty_list);
+    return has_empty_list;
+  };
+  EXPECT_TRUE(has(Read(R"({"kind":"K","items":[]})")));
+  EXPECT_FALSE(has(Read(R"({"kind":"","items":[{"name":"","labels":{}}]})")));
+  EXPECT_FALSE(has(Read(R"({"kind":"K","x":[]})")));
+
+  const json::Value known = Read(R"({"items":[]})");
+  EXPECT_FALSE(has(json::With(arena_, known, "kind", json::Value::StringView("K")), known));
+}
+
 TEST_F(GoOrderTest, LeavesValuesOfOtherTypesAlone) {
   const json::Value value = Read(R"({"items":{"b":1,"a":2},"kind":["z","a"]})");
   EXPECT_EQ(json::ToString(InGoOrder(arena_, *root_, value)),

@@ -29,26 +29,6 @@ namespace {
 using api::GroupVersionKind;
 using api::catalog::ResourceInfo;
 
-// But for what it shares with `known`, which has none.
-bool HasEmptyCollection(json::Value value, json::Value known) {
-  if (value.is_array() && value.empty()) return true;
-  if (value.IsSameAs(known)) return false;
-  std::size_t index = 0;
-  for (const json::Value& element : value.elements()) {
-    const json::Value before = known[index++];
-    const bool deep = element.is_array() || element.is_object();
-    if (deep && HasEmptyCollection(element, before)) return true;
-  }
-  for (const json::Member& member : value.members()) {
-    // Sets of fields hold no lists.
-    if (!member.value.is_array() && (member.value.empty() || member.name() == "fieldsV1")) continue;
-    if (!member.value.is_array() && !member.value.is_object()) continue;
-    const json::Value* const before = known.Find(member.name(), member.hash);
-    if (HasEmptyCollection(member.value, before != nullptr ? *before : json::Value())) return true;
-  }
-  return false;
-}
-
 // Whether `text` is ApiVersion(kind), which is not made for that.
 bool IsApiVersionOf(const GroupVersionKind& kind, std::string_view text) {
   const std::string_view group = kind.group;
@@ -111,10 +91,11 @@ json::Value AsStored(const api::catalog::Catalog& catalog, json::Arena& arena,
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(catalog, kind, custom);
   if (schema == nullptr || custom) return object;
+  bool has_empty_list = false;
+  const json::Value ordered =
+      api::schema::InGoOrder(arena, *schema, object, known, &has_empty_list);
   // Definitions are stored as JSON, which tells an empty list from none.
-  if (!HasEmptyCollection(object, known) || kind.group == "apiextensions.k8s.io") {
-    return api::schema::InGoOrder(arena, *schema, object, known);
-  }
+  if (!has_empty_list || kind.group == "apiextensions.k8s.io") return ordered;
   api::schema::DecodeOptions options;
   options.empty_becomes_null = true;
   options.keeps_empty_bytes = true;
