@@ -138,7 +138,9 @@ Value ApplyHere(json::Arena& arena, const Step& step, const Draft& draft, const 
   const Value value = place.value;
   switch (statement.action) {
     case Statement::Action::kUse:
-      return value.is_object() ? Run(arena, *step.used, place) : value;
+      if (!value.is_object()) return value;
+      // Conditions may not have held for the earlier state.
+      return Run(arena, *step.used, {value, statement.conditions.empty() ? place.known : Value()});
     case Statement::Action::kCall:
       if (!value.is_object()) return value;
       if (step.function != nullptr) return step.function(arena, value);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "api/catalog/catalog.h"
 #include "api/schema/decode.h"
 #include "api/schema/defaulting.h"
@@ -70,6 +73,67 @@ TEST(KnownDefaultsTest, OnlyWhatHasChangedIsLookedAt) {
   EXPECT_TRUE(first["readinessProbe"].IsSameAs(containers[0U]["readinessProbe"]));
   EXPECT_TRUE(first["ports"].IsSameAs(containers[0U]["ports"]));
   EXPECT_TRUE(after["containers"][1U].IsSameAs(containers[1U]));
+}
+
+// `value` with one thing changed, at any depth: a member gone, or another value, some of which rules ask for.
+void ForEachChange(json::Arena& arena, json::Value value,
+                   const std::function<void(json::Value)>& visit) {
+  for (const json::Member& member : value.members()) {
+    visit(json::Without(arena, value, member.name()));
+    if (member.value.is_bool()) {
+      visit(json::With(arena, value, member.name(), json::Value::Bool(!member.value.AsBool())));
+    }
+    for (const std::string_view other : {"Other", "User", "LoadBalancer", "RollingUpdate"}) {
+      if (!member.value.is_string()) break;
+      visit(json::With(arena, value, member.name(), json::Value::StringView(other)));
+    }
+    ForEachChange(arena, member.value, [&](json::Value changed) {
+      visit(json::With(arena, value, member.name(), changed));
+    });
+  }
+  for (std::size_t i = 0; i < value.elements().size(); ++i) {
+    ForEachChange(arena, value[i],
+                  [&](json::Value changed) { visit(json::WithElement(arena, value, i, changed)); });
+  }
+}
+
+TEST(KnownDefaultsTest, AnyChangeGetsTheSameDefaults) {
+  const auto defaulter = Defaulter::BuiltIn().value();
+  struct Case {
+    GroupVersionKind kind;
+    std::string_view object;
+  };
+  const Case cases[] = {
+      {{"", "v1", "Pod"},
+       R"({"spec":{"hostNetwork":true,"serviceAccountName":"a","securityContext":{},"volumes":[
+             {"name":"v","secret":{"secretName":"s"}},{"name":"w"},{"name":"x","projected":{"sources":[
+             {"serviceAccountToken":{"path":"p"}}]}}],"containers":[{"name":"a","image":"i","ports":[
+             {"containerPort":1}],"readinessProbe":{"httpGet":{"port":1}},"resources":{"limits":
+             {"cpu":"1"}},"env":[{"name":"e","valueFrom":{"fieldRef":{"fieldPath":"f"}}}]}]},
+           "status":{"podIP":"10.0.0.1"}})"},
+      {{"", "v1", "Service"},
+       R"({"spec":{"type":"ClusterIP","ports":[{"port":80},{"port":81,"targetPort":8}],
+             "clusterIP":"10.0.0.2","sessionAffinity":"ClientIP"},
+           "status":{"loadBalancer":{"ingress":[{"ip":"10.0.0.3"}]}}})"},
+      {{"rbac.authorization.k8s.io", "v1", "RoleBinding"},
+       R"({"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"ServiceAccount","name":"a"}]})"},
+      {{"apps", "v1", "Deployment"},
+       R"({"spec":{"strategy":{"type":"RollingUpdate"},"template":{"spec":{"containers":[
+             {"name":"a","image":"i:1"}]}}}})"},
+      {{"batch", "v1", "Job"}, R"({"spec":{"parallelism":2,"template":{"spec":{}}}})"},
+  };
+  for (const Case& c : cases) {
+    json::Arena arena;
+    const json::Value known = defaulter->Apply(arena, c.kind, *json::Parse(arena, c.object));
+    std::size_t changes = 0;
+    ForEachChange(arena, known, [&](json::Value object) {
+      ++changes;
+      EXPECT_EQ(json::ToString(defaulter->Apply(arena, c.kind, object, known)),
+                json::ToString(defaulter->Apply(arena, c.kind, object)))
+          << c.kind.kind << ": " << json::ToString(object);
+    });
+    EXPECT_GT(changes, 10U);
+  }
 }
 
 std::size_t BytesOfDefaulting(std::size_t ports) {
