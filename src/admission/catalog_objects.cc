@@ -235,14 +235,15 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
 }
 
 base::Result<json::Value> CatalogObjects::Default(json::Arena& arena, json::Value object,
-                                                  const api::GroupVersionKind& kind) const {
+                                                  const api::GroupVersionKind& kind,
+                                                  json::Value known) const {
   const auto catalog = catalog_();
   const ResourceInfo* info = catalog->FindKind(kind);
   if (info != nullptr && info->custom) {
     if (info->schema == nullptr) return object;
     return schema::ApplySchemaDefaults(arena, *info->schema, object);
   }
-  return defaulter_ == nullptr ? object : defaulter_->Apply(arena, kind, object);
+  return defaulter_ == nullptr ? object : defaulter_->Apply(arena, kind, object, known);
 }
 
 bool CatalogObjects::SemanticallyEqual(json::Value a, json::Value b,

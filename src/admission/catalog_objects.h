@@ -37,7 +37,8 @@ class CatalogObjects : public ObjectInterfaces {
                                    const api::GroupVersionKind& kind, bool repeats_keys = false,
                                    json::Value known = {}) const override;
   base::Result<json::Value> Default(json::Arena& arena, json::Value object,
-                                    const api::GroupVersionKind& kind) const override;
+                                    const api::GroupVersionKind& kind,
+                                    json::Value known = {}) const override;
   bool SemanticallyEqual(json::Value a, json::Value b,
                          const api::GroupVersionKind& kind) const override;
 

@@ -68,9 +68,11 @@ class ObjectInterfaces {
                                            const api::GroupVersionKind& kind,
                                            bool repeats_keys = false,
                                            json::Value known = {}) const = 0;
-  // Applies the version's defaults again. Fails if that makes the object too large to be stored.
+  // Applies the version's defaults again. Fails if that makes the object too large to be stored. `known`:
+  // an earlier state of the object that had its defaults: what both share is not looked at again.
   virtual base::Result<json::Value> Default(json::Arena& arena, json::Value object,
-                                            const api::GroupVersionKind& kind) const = 0;
+                                            const api::GroupVersionKind& kind,
+                                            json::Value known = {}) const = 0;
   // Semantic equality: absent, null and empty collections are equal, quantities and times by value.
   virtual bool SemanticallyEqual(json::Value a, json::Value b,
                                  const api::GroupVersionKind& kind) const = 0;

@@ -142,6 +142,7 @@ class MutatingDispatcher {
     object_ = *object;
     old_object_ = *old_object;
     kind_ = kind;
+    has_defaults_ = false;
     ordered_ = {};
     frame_.reset();
     shared_.reset();
@@ -420,7 +421,8 @@ class MutatingDispatcher {
     request_.LoseFreshTimes();
     AnnotatePatch(candidate, *patch);
     if (services_.objects != nullptr && foreign_.ok()) {
-      auto defaulted = services_.objects->Default(arena, result, kind_);
+      const json::Value before = has_defaults_ ? object_ : json::Value();
+      auto defaulted = services_.objects->Default(arena, result, kind_, before);
       if (!defaulted.ok()) return Broken(std::move(defaulted).status());
       if (steps_.trace() != nullptr && kind_ == request_.kind()) {
         steps_.trace()->AddPatched(result, *defaulted);
@@ -428,6 +430,7 @@ class MutatingDispatcher {
       result = *defaulted;
     }
     object_ = result;
+    has_defaults_ = foreign_.ok();
     dirty_ = true;
     shared_.reset();
     if (!foreign_.ok()) return outcome;
@@ -479,6 +482,7 @@ class MutatingDispatcher {
   json::Value object_;
   json::Value old_object_;
   api::GroupVersionKind kind_;
+  bool has_defaults_ = false;  // object_ got them after a patch
   bool dirty_ = false;
   base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind

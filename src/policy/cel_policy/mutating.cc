@@ -126,6 +126,7 @@ class Dispatcher {
     auto converted = admission::ConvertFor(request_, *services_.objects, object_, kind);
     if (!converted.ok()) return base::InternalError(converted.status().message());
     object_ = *converted;
+    has_defaults_ = false;
     kind_ = kind;
     return base::OkStatus();
   }
@@ -255,11 +256,13 @@ class Dispatcher {
     }
     json::Value next = patched.object;
     if (services_.objects != nullptr) {
-      next = TRY(services_.objects->Default(arena, next, kind_));
+      const json::Value before = has_defaults_ ? object_ : json::Value();
+      next = TRY(services_.objects->Default(arena, next, kind_, before));
       if (trace_ != nullptr && kind_ == request_.kind()) trace_->AddPatched(patched.object, next);
     }
     if (!SemanticallyEqual(object_, next)) memory_.ReinvokePrevious();
     object_ = next;
+    has_defaults_ = true;
     changed_ = true;
     return base::OkStatus();
   }
@@ -325,6 +328,7 @@ class Dispatcher {
   std::string failures_;           // of the step under way, for the trace
   Memory& memory_;
   std::vector<Invocation> invocations_;
+  bool has_defaults_ = false;  // object_ got them after a mutation
   // The object as it goes from mutation to mutation, of kind_.
   json::Value object_;
   api::GroupVersionKind kind_;
