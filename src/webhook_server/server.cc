@@ -35,6 +35,10 @@ constexpr std::size_t kMaxBody = std::size_t{16} << 20;
 constexpr net::BodyLimits kBodies{.total = std::size_t{128} << 20,
                                   .per_owner = std::size_t{64} << 20};
 constexpr std::size_t kMostWorkers = 64;
+// API servers send short heads over few connections.
+constexpr std::size_t kMaxHead = std::size_t{64} << 10;
+// Connections from one address on which no client has shown a certificate of --client-ca-file.
+constexpr std::size_t kMaxStrangers = 2000;
 // What an API server waits for a webhook at most.
 constexpr std::chrono::seconds kLongestReview{30};
 
@@ -99,6 +103,8 @@ class Server final : public WebhookServer {
                      ":", std::to_string(options.secure_port));
     listening.clock = &clock_;
     listening.tls = TRY(net::ServerTls::Create(serving.tls));
+    listening.max_header_bytes = kMaxHead;
+    listening.max_strangers_per_address = kMaxStrangers;
     listening.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     listening.bodies_on_demand = true;
     listening.bodies = kBodies;
@@ -142,6 +148,7 @@ class Server final : public WebhookServer {
         return exchange->Respond(
             Plain(401, "a client certificate of --client-ca-file is needed\n"));
       }
+      exchange->MarkKnown();
     }
     if (path == "/metrics") return exchange->Respond(Metrics());
     const auto route = RouteOf(path);

@@ -11,6 +11,7 @@ import http.client
 import json
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -272,6 +273,30 @@ def half_sent_bodies(program, _):
             expect("when they are gone", status(later), b"HTTP/1.1 100 Continue")
 
 
+def strangers(program, _):
+    """Heads of 64 KiB at most, and 2,000 connections from one address."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4096:
+        fail(f"2,001 connections need more open files than {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    with tempfile.TemporaryDirectory() as folder, answering(program, folder, "--enable-admission-plugins=PodSecurity") as webhook:
+        webhook.ready()
+        for size, status in ((60 << 10, 200), (70 << 10, 431)):
+            expect(f"a head of {size} bytes", webhook.call("GET", "/healthz", headers={"X": "x" * size})[0], status)
+        with contextlib.ExitStack() as stack:
+            def connected():
+                return stack.enter_context(socket.create_connection(("127.0.0.1", webhook.port), timeout=20))
+            first = [connected() for _ in range(2000)]
+            expect("one more connection", connected().recv(1), b"")
+            first[0].close()
+            until("one has gone", lambda: reached(webhook))
+
+
+def reached(webhook):
+    with contextlib.suppress(OSError):
+        return webhook.call("GET", "/healthz")[0] == 200
+
+
 def certificates(program, kube):
     """The certificate is read again when its file changes; --client-ca-file lets only its clients ask."""
     with tempfile.TemporaryDirectory() as folder:
@@ -338,7 +363,7 @@ def main():
     except kubectl.Unavailable as reason:
         print(f"SKIP: no kubectl 1.{kubectl.MINOR}: {reason}")
         return kubectl.SKIP
-    run("webhook_command", __doc__, [of_files, of_plugins, refusals, half_sent_bodies, certificates, manifests], lambda folder: program)
+    run("webhook_command", __doc__, [of_files, of_plugins, refusals, half_sent_bodies, strangers, certificates, manifests], lambda folder: program)
     return 0
 
 
