@@ -73,6 +73,16 @@ TEST(ParsePolicy, SaysWhatIsWrongAsKubernetesDoes) {
       {WithRule("{level: None, omitManagedFields: 'true'}"),
        Untyped("string", "PolicyRule.rules.omitManagedFields", "bool")},
       {WithRule("{level: None, resources: [{group: '*'}]}"), "no error"},
+      {WithRule("level: None\nmetadata: {creationTimestamp: null}"), "no error"},
+      {WithRule("level: None\nmetadata: {creationTimestamp: '2026-01-01T00:00:00.5+01:00'}"),
+       "no error"},
+      {WithRule("level: None\nmetadata: {creationTimestamp: x}"),
+       R"(failed decoding: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as )"
+       R"("2006")"},
+      {WithRule("level: None\nmetadata: {creationTimestamp: 3}"),
+       Untyped("number", "ObjectMeta.metadata.creationTimestamp", "string")},
+      {WithRule("level: None\nmetadata: {generation: a}"),
+       Untyped("string", "ObjectMeta.metadata.generation", "int64")},
       {"apiVersion: v1\nkind: Pod\n",
        R"(failed decoding: no kind "Pod" is registered for version "v1" in scheme )"
        R"("pkg/audit/scheme.go:30")"},

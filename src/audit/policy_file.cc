@@ -25,7 +25,9 @@ using api::FieldPath;
 
 constexpr std::string_view kTypes = R"(
 v1.Policy: kind string, apiVersion string, metadata v1.ObjectMeta, rules []v1.PolicyRule, omitStages []v1.Stage=string, omitManagedFields bool
-v1.ObjectMeta: name string, namespace string, labels map[string]string, annotations map[string]string, creationTimestamp any
+v1.ObjectMeta: name string, generateName string, namespace string, selfLink string, uid types.UID=string, resourceVersion string, generation int64, creationTimestamp v1.Time, deletionTimestamp v1.Time, deletionGracePeriodSeconds int64, labels map[string]string, annotations map[string]string, ownerReferences []v1.OwnerReference, finalizers []string, managedFields []v1.ManagedFieldsEntry
+v1.OwnerReference: apiVersion string, kind string, name string, uid types.UID=string, controller bool, blockOwnerDeletion bool
+v1.ManagedFieldsEntry: manager string, operation v1.ManagedFieldsOperationType=string, apiVersion string, time v1.Time, fieldsType string, fieldsV1 any, subresource string
 v1.PolicyRule: level v1.Level=string, users []string, userGroups []string, verbs []string, resources []v1.GroupResources, namespaces []string, nonResourceURLs []string, omitStages []v1.Stage=string, omitManagedFields bool
 v1.GroupResources: group string, resources []string, resourceNames []string)";
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::pair<std::string_view, Kind> kBasic[] = {
     {"string", Kind::kString}, {"bool", Kind::kBoolean},  {"int32", Kind::kInteger},
-    {"int64", Kind::kInteger}, {"[]uint8", Kind::kBytes}, {"any", Kind::kAny}};
+    {"int64", Kind::kInteger}, {"[]uint8", Kind::kBytes}, {"any", Kind::kAny},
+    {"v1.Time", Kind::kTime}};
 
 class Builder {
  public:

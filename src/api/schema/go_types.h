@@ -7,7 +7,7 @@
 //   v1alpha1.Limit: type v1alpha1.LimitType=string, qps int32, names map[string]string
 //
 // One struct per line, with or without fields; the first is the root. A type is string, bool, int32, int64, []uint8 (bytes
-// in base64), any, a struct of the text, `[]` or `map[string]` in front of a type, or a name of its
+// in base64), any, v1.Time, a struct of the text, `[]` or `map[string]` in front of a type, or a name of its
 // own that stands for a basic type (`=string`); errors of decoding print it.
 #pragma once
 
