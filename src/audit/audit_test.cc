@@ -289,6 +289,16 @@ TEST_F(LogFileTest, BeginsANewLineBehindAnEventThatWasCutOff) {
   EXPECT_EQ(Read(path), "{1}\n{2\n{3}\n{4}\n");
 }
 
+TEST_F(LogFileTest, BeginsANewLineBehindWhatAnEarlierProcessHasNotEnded) {
+  const std::string path = folder_ + "/audit.log";
+  std::ofstream(path) << "{1}\n{2";
+  auto sink = OpenLogFile({.path = path}, clock_);
+  ASSERT_TRUE(sink.ok());
+  ASSERT_TRUE((*sink)->Write("{3}").ok());
+  ASSERT_TRUE((*sink)->Write("{4}").ok());
+  EXPECT_EQ(Read(path), "{1}\n{2\n{3}\n{4}\n");
+}
+
 TEST_F(LogFileTest, IsRenamedWhenFullAndOldOnesGo) {
   auto sink =
       OpenLogFile({.path = folder_ + "/audit.log", .max_backups = 2, .max_size_mb = 1}, clock_);

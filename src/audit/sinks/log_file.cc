@@ -116,10 +116,21 @@ class LogFile final : public Sink {
   base::Status Reopen() PC_REQUIRES(mutex_) {
     fd_ = ::open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd_ < 0) return FileError("open", options_.path);
-    in_line_ = false;
     struct stat info {};
     size_ = ::fstat(fd_, &info) == 0 ? static_cast<std::uintmax_t>(info.st_size) : 0;
+    in_line_ = S_ISREG(info.st_mode) && size_ > 0 && !EndsLine(options_.path, info.st_size);
     return base::OkStatus();
+  }
+
+  // Whether the last byte is the end of a line: an earlier process may have been killed, or its disk
+  // full, in the middle of an event.
+  static bool EndsLine(const std::string& path, off_t size) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return true;  // it may be written and not read
+    char last = '\n';
+    const bool ends = ::pread(fd, &last, 1, size - 1) != 1 || last == '\n';
+    ::close(fd);
+    return ends;
   }
 
   void Close() PC_REQUIRES(mutex_) {
