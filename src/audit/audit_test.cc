@@ -467,8 +467,12 @@ TEST(Truncating, DropsFirstWhatWasAskedAndAnsweredThenTheEvent) {
   };
   for (const Case& c : cases) {
     std::vector<std::string> lines;
-    EXPECT_TRUE(MakeTruncating(std::make_unique<Recorder>(lines), c.largest)->Write(c.event).ok());
+    std::size_t lost = 0;
+    const auto sink = MakeTruncating(std::make_unique<Recorder>(lines), c.largest,
+                                     [&](std::size_t count) { lost += count; });
+    EXPECT_TRUE(sink->Write(c.event).ok());
     EXPECT_EQ(lines, c.written) << c.event << " in " << c.largest;
+    EXPECT_EQ(lost, c.written.empty() ? 1U : 0U) << c.event << " in " << c.largest;
   }
 }
 

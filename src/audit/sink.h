@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ class Sink {
   virtual void Flush() = 0;
 };
 
+// Called with the number of events that a sink has dropped without an error of Write(). Any thread.
+using OnLost = std::function<void(std::size_t)>;
+
 // --audit-log-path and its neighbours.
 struct LogFileOptions {
   std::string path;      // "-" is standard output
@@ -47,6 +51,7 @@ struct WebhookOptions {
   bool together = false;        // what was written goes out at Flush(), in lists; else each at once
   std::size_t max_batch = 400;  // the longest of these lists
   std::size_t max_pending = 10000;
+  OnLost on_lost = [](std::size_t) {};  // events that the server refuses
 };
 // `https` outlives the sink. Errors are about the kubeconfig.
 base::Result<std::unique_ptr<Sink>> OpenWebhook(const WebhookOptions& options,
@@ -65,7 +70,8 @@ struct BatchOptions {
 std::unique_ptr<Sink> MakeBatching(std::unique_ptr<Sink> behind, const BatchOptions& options);
 // --audit-log-truncate-enabled, --audit-webhook-truncate-enabled: an event of more bytes loses its
 // requestObject and responseObject, and is dropped if it is still too large.
-std::unique_ptr<Sink> MakeTruncating(std::unique_ptr<Sink> behind, std::size_t max_event_size);
+std::unique_ptr<Sink> MakeTruncating(std::unique_ptr<Sink> behind, std::size_t max_event_size,
+                                     OnLost on_lost);
 // Errors of what it writes to are logged and forgotten: all modes but blocking-strict.
 std::unique_ptr<Sink> MakeForgiving(std::unique_ptr<Sink> behind);
 std::unique_ptr<Sink> MakeTee(std::vector<std::unique_ptr<Sink>> sinks);

@@ -26,24 +26,27 @@ audit::BatchOptions BatchOf(const AuditDelivery& delivery) {
   return batch;
 }
 
+// Counts events as lost by a backend, or by what stands before it.
+audit::OnLost CountedAt(metrics::Family<metrics::Counter>& errors, std::string_view plugin) {
+  return [&errors, plugin](std::size_t lost) { errors.With({plugin}).Increment(lost); };
+}
+
 // Counts what a backend, or the queue before it, has not taken.
 class Counted final : public audit::Sink {
  public:
-  Counted(std::unique_ptr<audit::Sink> behind, metrics::Family<metrics::Counter>& errors,
-          std::string_view plugin)
-      : behind_(std::move(behind)), errors_(errors), plugin_(plugin) {}
+  Counted(std::unique_ptr<audit::Sink> behind, audit::OnLost count)
+      : behind_(std::move(behind)), count_(std::move(count)) {}
 
   base::Status Write(std::string event) override {
     base::Status written = behind_->Write(std::move(event));
-    if (!written.ok()) errors_.With({plugin_}).Increment();
+    if (!written.ok()) count_(1);
     return written;
   }
   void Flush() override { behind_->Flush(); }
 
  private:
   const std::unique_ptr<audit::Sink> behind_;
-  metrics::Family<metrics::Counter>& errors_;
-  const std::string_view plugin_;
+  const audit::OnLost count_;
 };
 
 // The sink with what the mode and the other flags of its backend put in front of it.
@@ -51,15 +54,16 @@ std::unique_ptr<audit::Sink> Delivered(std::unique_ptr<audit::Sink> sink,
                                        const AuditDelivery& delivery,
                                        metrics::Family<metrics::Counter>& errors,
                                        std::string_view plugin) {
-  sink = std::make_unique<Counted>(std::move(sink), errors, plugin);
+  sink = std::make_unique<Counted>(std::move(sink), CountedAt(errors, plugin));
   if (delivery.mode == "batch") {
     sink = audit::MakeBatching(std::move(sink), BatchOf(delivery));
-    sink = std::make_unique<Counted>(std::move(sink), errors, "buffered");
+    sink = std::make_unique<Counted>(std::move(sink), CountedAt(errors, "buffered"));
   }
   if (delivery.mode != "blocking-strict") sink = audit::MakeForgiving(std::move(sink));
   if (!delivery.truncate_enabled) return sink;
   return audit::MakeTruncating(std::move(sink),
-                               static_cast<std::size_t>(delivery.truncate_max_event_size));
+                               static_cast<std::size_t>(delivery.truncate_max_event_size),
+                               CountedAt(errors, "truncate"));
 }
 
 base::Result<std::unique_ptr<audit::Sink>> OpenAuditLog(const Options& options,
@@ -83,6 +87,7 @@ base::Result<std::unique_ptr<audit::Sink>> OpenAuditWebhook(
   webhook.together = options.audit_webhook.mode == "batch";
   webhook.max_batch = static_cast<std::size_t>(options.audit_webhook.batch_max_size);
   webhook.max_pending = static_cast<std::size_t>(options.audit_webhook.batch_buffer_size);
+  webhook.on_lost = CountedAt(errors, "webhook");
   return Delivered(TRY(audit::OpenWebhook(webhook, https)), options.audit_webhook, errors,
                    "webhook");
 }

@@ -79,6 +79,12 @@ def make(server, name):
     expect("a creation", server.call("POST", CONFIGMAPS, {"metadata": {"name": name}})[0], 201)
 
 
+def metrics(server):
+    connection = server.connect()
+    connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
+
+
 def in_batches(program, certificates):
     receiver = Receiver(certificates)
     with started(program, certificates, receiver, "--audit-webhook-batch-max-size=5",
@@ -112,6 +118,8 @@ def a_list_that_is_refused(program, certificates):
             make(server, f"a{i}")
         until("the second list", lambda: receiver.lists)
         expect("the lists", (receiver.refused, receiver.lists), (1, [["a2", "a3"]]))
+        lost = 'apiserver_audit_error_total{plugin="webhook"} 2'
+        until("the events that are lost are counted", lambda: lost in metrics(server))
 
 
 def one_by_one(program, certificates):

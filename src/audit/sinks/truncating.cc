@@ -28,8 +28,8 @@ json::Value Truncated(json::Arena& arena, json::Value event) {
 
 class Truncating final : public Sink {
  public:
-  Truncating(std::unique_ptr<Sink> behind, std::size_t max_event_size)
-      : behind_(std::move(behind)), max_event_size_(max_event_size) {}
+  Truncating(std::unique_ptr<Sink> behind, std::size_t max_event_size, OnLost on_lost)
+      : behind_(std::move(behind)), max_event_size_(max_event_size), on_lost_(std::move(on_lost)) {}
 
   base::Status Write(std::string event) override {
     if (IsTooLarge(event)) {
@@ -42,6 +42,7 @@ class Truncating final : public Sink {
     if (IsTooLarge(event)) {
       base::LogError("audit event is lost",
                      {{"error", "event is too large even after truncating"}});
+      on_lost_(1);
       return base::OkStatus();
     }
     return behind_->Write(std::move(event));
@@ -54,12 +55,14 @@ class Truncating final : public Sink {
 
   const std::unique_ptr<Sink> behind_;
   const std::size_t max_event_size_;
+  const OnLost on_lost_;
 };
 
 }  // namespace
 
-std::unique_ptr<Sink> MakeTruncating(std::unique_ptr<Sink> behind, std::size_t max_event_size) {
-  return std::make_unique<Truncating>(std::move(behind), max_event_size);
+std::unique_ptr<Sink> MakeTruncating(std::unique_ptr<Sink> behind, std::size_t max_event_size,
+                                     OnLost on_lost) {
+  return std::make_unique<Truncating>(std::move(behind), max_event_size, std::move(on_lost));
 }
 
 }  // namespace portcullis::audit

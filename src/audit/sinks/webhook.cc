@@ -45,6 +45,7 @@ class Webhook final : public Sink {
       if (IsOfTheList(sent)) {
         base::LogError("audit events are lost: the server refuses them",
                        {{"events", number}, {"error", sent.message()}});
+        options_.on_lost(events.size());
         continue;
       }
       base::LogWarning("audit events could not be sent; they go out with the next",
