@@ -10,10 +10,21 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "flags/setters.h"
+#include "golang/netip.h"
 #include "golang/strconv.h"
 #include "server/serving_tls.h"
 
 namespace portcullis::server {
+
+base::Result<std::vector<std::string>> ParseStrings(std::string_view value) {
+  std::vector<std::vector<std::string>> records = TRY(authn::ParseCsv(value));
+  return records.empty() ? std::vector<std::string>() : std::move(records.front());
+}
+
+base::Status CheckAddress(std::string_view value) {
+  if (golang::ParseIp(base::Trim(value))) return base::OkStatus();
+  return base::BadRequest(base::StrCat("failed to parse IP: ", base::GoQuote(value)));
+}
 
 base::Status SetIssuer(Options& options, std::string_view value) {
   if (options.service_account_issuers.empty()) {
@@ -25,7 +36,7 @@ base::Status SetIssuer(Options& options, std::string_view value) {
 
 base::Status SetAdmissionControl(Options& options, std::string_view value) {
   options.admission_control_given = true;
-  return flags::AddToList<&Options::admission_control>(options, value);
+  return AddStrings<&Options::admission_control>(options, value);
 }
 
 base::Status AddSniCertificate(Options& options, std::string_view value) {
@@ -43,7 +54,7 @@ base::Status AddCurves(Options& options, std::string_view value) {
 
 base::Status SetStore(Options& options, std::string_view value) {
   if (value != "sqlite" && value != "memory") {
-    return base::BadRequest("must be sqlite or memory");
+    return base::BadRequest("must be sqlite or memory; etcd is given by --etcd-servers");
   }
   options.store = std::string(value);
   return base::OkStatus();
@@ -129,8 +140,7 @@ base::Status AddMetricLabels(Options& options, std::string_view value) {
     while (value.ends_with('"')) value.remove_suffix(1);
     pairs.emplace_back(value);
   } else {
-    const auto records = TRY(authn::ParseCsv(value));
-    if (!records.empty()) pairs = records.front();
+    pairs = TRY(ParseStrings(value));
   }
   for (const std::string& pair : pairs) {
     const auto cut = base::Cut(pair, "=");

@@ -4,13 +4,36 @@
 // kube-apiserver, which the flag's name is put in front of.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "base/strings.h"
+#include "flags/setters.h"
 #include "server/options.h"
 
 namespace portcullis::server {
 
+// A record of CSV, as pflag's StringSlice reads it: empty strings count, quotes keep commas.
+base::Result<std::vector<std::string>> ParseStrings(std::string_view value);
+// Lists of such strings; they add up over repeated flags.
+template <auto Member>
+base::Status AddStrings(Options& options, std::string_view value) {
+  for (std::string& text : TRY(ParseStrings(value))) {
+    (options.*Member).push_back(std::move(text));
+  }
+  return base::OkStatus();
+}
+// IP addresses: `failed to parse IP: "localhost"`. An empty one changes nothing.
+base::Status CheckAddress(std::string_view value);
+template <auto Member>
+base::Status SetAddress(Options& options, std::string_view value) {
+  if (value.empty()) return base::OkStatus();
+  TRY(CheckAddress(value));
+  return flags::SetText<Member>(options, base::Trim(value));
+}
 // --service-account-issuer: the first one issues, all are accepted.
 base::Status SetIssuer(Options& options, std::string_view value);
 // --admission-control, the ordered list of old.

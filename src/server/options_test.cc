@@ -52,6 +52,35 @@ TEST(Options, ListsAddUpAndReplaceTheirDefault) {
             (std::vector<std::string>{"Node", "RBAC", "AlwaysAllow"}));
 }
 
+TEST(Options, ListsAreRecordsOfCsv) {
+  EXPECT_EQ(Parse({"--api-audiences=\"a,b\",,c"})->api_audiences, (Texts{"a,b", "", "c"}));
+  EXPECT_EQ(Parse({"--api-audiences="})->api_audiences, Texts{});
+  EXPECT_EQ(
+      Parse({"--api-audiences=a\"b"}).status().message(),
+      "invalid argument \"a\\\"b\" for \"--api-audiences\" flag: parse error on line 1, column "
+      "2: bare \" in non-quoted-field");
+  EXPECT_EQ(Parse({"--service-account-key-file=a,b", "--service-account-key-file=c"})
+                ->service_account_key_files,
+            (Texts{"a,b", "c"}));
+  EXPECT_EQ(CheckOptions(*Parse({"--authorization-mode=RBAC,,Node"})).front(),
+            "authorization-mode \"\" is not a valid mode: use AlwaysAllow, AlwaysDeny, ABAC, RBAC, "
+            "Node, Webhook");
+  EXPECT_EQ(CheckOptions(*Parse({"--requestheader-allowed-names=,a"})).front(),
+            "empty value in \"requestheader-allowed-names\"");
+}
+
+TEST(Options, AddressesAreIpAddresses) {
+  EXPECT_EQ(Parse({"--advertise-address= 192.0.2.1 "})->advertise_address, "192.0.2.1");
+  EXPECT_EQ(Parse({"--bind-address="})->bind_address, "127.0.0.1");
+  for (const std::string flag : {"advertise-address", "bind-address"}) {
+    for (const std::string text : {"localhost", "192.0.2", "192.0.02.1", "fe80::1%lo"}) {
+      EXPECT_EQ(Parse({"--" + flag + "=" + text}).status().message(),
+                base::StrCat("invalid argument \"", text, "\" for \"--", flag,
+                             "\" flag: failed to parse IP: \"", text, "\""));
+    }
+  }
+}
+
 TEST(Options, WhereEverythingIsAllowedNoClientIsAnonymous) {
   EXPECT_TRUE(Parse({})->anonymous_auth);
   const auto options = Parse({"--authorization-mode=RBAC,AlwaysAllow", "--anonymous-auth=true"});
