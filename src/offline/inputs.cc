@@ -166,16 +166,25 @@ class FileReader {
       std::size_t own = std::max<std::size_t>(LineIn(message), 1);
       // Go's library counts the lines of these errors from 0, of all others from 1.
       if (LineIn(message) != 0 && message.find("did not find expected") != std::string::npos) ++own;
-      const bool is_template = text.find("{{") != std::string_view::npos;
-      return Fail(line + own - 1, 0,
-                  base::StrCat(WithoutLine(message),
-                               is_template ? " (a template? render it first: helm template . | "
-                                             "portcullis test -)"
-                                           : ""));
+      return Fail(line + own - 1, 0, base::StrCat(WithoutLine(message), HintFor(text, message)));
     }
     if (value->is_null()) return;
     const auto source = std::make_shared<const SourceText>(path_, file_, text, line);
     AddObject(source, {}, arena, *value);
+  }
+
+  static std::string_view HintFor(std::string_view text, std::string_view message) {
+    if (text.find("{{") != std::string_view::npos) {
+      return " (a template? render it first: helm template . | portcullis test -)";
+    }
+    if (message.ends_with("found character that cannot start any token") &&
+        text.find('\t') != std::string_view::npos) {
+      return " (a tab? YAML is indented with spaces)";
+    }
+    if (message.ends_with("mapping values are not allowed in this context")) {
+      return " (an expression with \": \" in it? Quote it, or write it on the next line behind >-)";
+    }
+    return "";
   }
 
   // The line is given as the place, counted from the beginning of the file.

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace portcullis::offline {
 namespace {
@@ -114,6 +115,20 @@ TEST_F(InputsTest, SaysHowToRenderTemplates) {
   Write("t.yaml", "apiVersion: v1\nkind: ConfigMap\n{{- if .x }}\nmetadata: {}\n");
   ASSERT_EQ(Read().problems.size(), 1U);
   EXPECT_THAT(Read().problems[0].message, HasSubstr("helm template"));
+}
+
+TEST_F(InputsTest, SaysWhatMakesYamlOfExpressionsAndTabs) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"kind: A\nspec: x ? true : false\n", "Quote it"},
+      {"spec:\n\tname: a\n", "a tab?"},
+  };
+  for (const auto& [text, hint] : cases) {
+    Write("a.yaml", text);
+    const Inputs inputs = Read({"a.yaml"});
+    ASSERT_EQ(inputs.problems.size(), 1U);
+    EXPECT_EQ(inputs.problems[0].place.line, 2U);
+    EXPECT_THAT(inputs.problems[0].message, HasSubstr(hint));
+  }
 }
 
 TEST_F(InputsTest, RefusesBinaryFilesAndNamedFilesWithoutObjects) {
