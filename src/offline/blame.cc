@@ -63,6 +63,9 @@ constexpr Advice kAdvice[] = {
     {"", "already exists", "two manifests have this kind, namespace and name"},
     {"ValidatingAdmissionPolicy", "no such key",
      "the expression reads a field that may be absent: guard it with has() or .?"},
+    {"", "failed to find resource referenced by paramKind",
+     "give the CustomResourceDefinition of spec.paramKind with -f, or check its apiVersion and "
+     "kind"},
     {"ValidatingAdmissionPolicy", "no params found",
      "give the object that spec.paramRef of the binding names"},
     {"webhook", "failed calling webhook",
@@ -175,6 +178,14 @@ void AddFields(json::Value spec, std::string_view expression, int depth,
   }
 }
 
+// Whether the refusal says what it says when messageExpression gives nothing.
+bool HasFallbackMessage(const Failure& failure, json::Value validation) {
+  const std::string_view message = validation["message"].AsString();
+  return message.empty()
+             ? failure.message.find("denied request: failed expression: ") != std::string::npos
+             : failure.message.ends_with(base::StrCat("denied request: ", message));
+}
+
 void BlamePolicy(Failure& failure, const admission::Refusal& refusal, const Blamed& blamed,
                  const Rules& rules) {
   constexpr int kVariableDepth = 4;
@@ -187,10 +198,23 @@ void BlamePolicy(Failure& failure, const admission::Refusal& refusal, const Blam
     failure.rule = policy->Find(std::vector<std::string>{"spec"});
     return;
   }
-  const std::string index = std::to_string(refusal.index);
-  failure.rule = policy->Find(std::vector<std::string>{"spec", "validations", index, "expression"});
-  const json::Value validation = spec["validations"][static_cast<std::size_t>(refusal.index)];
-  failure.expression = base::Trim(validation["expression"].AsString());
+  const auto index = static_cast<std::size_t>(refusal.index);
+  std::vector<std::string> steps = {"spec", validates ? "validations" : "mutations",
+                                    std::to_string(index)};
+  json::Value rule = spec[steps[1]][index];
+  if (validates && !rule["messageExpression"].AsString().empty() &&
+      HasFallbackMessage(failure, rule)) {
+    failure.advice =
+        "messageExpression gave no message: it failed, or what it gives is empty, of several lines "
+        "or longer than 5 KiB; `portcullis lint` says what fails";
+  }
+  if (!validates) {
+    steps.emplace_back(rule["jsonPatch"].is_object() ? "jsonPatch" : "applyConfiguration");
+    rule = rule[steps.back()];
+  }
+  steps.emplace_back("expression");
+  failure.rule = policy->Find(steps);
+  failure.expression = base::Trim(rule["expression"].AsString());
   std::vector<std::string> paths;
   AddFields(spec, failure.expression, kVariableDepth, paths);
   PointAtBest(failure, blamed, paths);
@@ -272,6 +296,21 @@ const Manifest* Rules::Find(std::string_view kind, std::string_view name) const 
     if (rule->kind == kind && rule->name == name) return rule;
   }
   return nullptr;
+}
+
+std::vector<std::string> Rules::NotesOnBindings() const {
+  constexpr std::string_view kSuffix = "Binding";
+  std::vector<std::string> notes;
+  for (const Manifest* rule : rules_) {
+    std::string_view kind = rule->kind;
+    if (!kind.ends_with(kSuffix)) continue;
+    kind.remove_suffix(kSuffix.size());
+    const std::string_view policy = rule->object["spec"]["policyName"].AsString();
+    if (Find(kind, policy) != nullptr) continue;
+    notes.push_back(
+        base::StrCat("binding ", rule->name, " has no effect: no file has the policy ", policy));
+  }
+  return notes;
 }
 
 std::vector<std::string> FieldSteps(std::string_view path) {

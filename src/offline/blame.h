@@ -22,6 +22,8 @@ class Rules {
   Rules(std::span<const Manifest> manifests, std::span<const Manifest> given);
   // A policy, a binding or a webhook configuration; null if none of the files has it.
   const Manifest* Find(std::string_view kind, std::string_view name) const;
+  // What is said of bindings whose policies are in no file: the API server takes them without a word.
+  std::vector<std::string> NotesOnBindings() const;
 
  private:
   std::vector<const Manifest*> rules_;

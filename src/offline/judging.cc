@@ -172,6 +172,7 @@ base::Status Judging::Begin() {
       std::any_of(inputs_.given.begin(), inputs_.given.end(), is_role)) {
     TRY(cluster_->MakeRoles());
   }
+  report_.notes = rules_.NotesOnBindings();
   GiveAll();
   JudgeManifests();
   is_case_ = true;

@@ -2,6 +2,7 @@
 
 #include "policy/cel_policy/mutating.h"
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -117,7 +118,7 @@ class Dispatcher {
                                       : base::StrCat("policy '", error.policy->name,
                                                      "' with binding '", error.binding->name, "'");
           Refuse(*error.policy, error.binding,
-                 base::StrCat(who, " denied request: ", error.message), "Forbidden");
+                 base::StrCat(who, " denied request: ", error.message), "Forbidden", -1);
         });
   }
 
@@ -212,7 +213,7 @@ class Dispatcher {
     if (outcome.verdict == Outcome::kMatch) return true;
     CountConditions(services_.condition_metrics, policy.name, request_.operation(), outcome,
                     services_.clock->Steady() - start);
-    if (outcome.verdict == Outcome::kError) Fail(invocation, outcome.error);
+    if (outcome.verdict == Outcome::kError) Fail(invocation, outcome.error, -1);
     if (trace_ != nullptr && outcome.verdict != Outcome::kError) {
       trace_->Skip(TraceReason::kMatchConditions,
                    base::StrCat(base::GoQuote(outcome.failed_condition), " is false"));
@@ -249,9 +250,14 @@ class Dispatcher {
     }
     if (error.empty() && !patched.fatal) error = NotInKindOfRequest();
     Count(invocation, ErrorTypeOf(error), services_.clock->Steady() - start);
-    if (patched.fatal) return patched.error;
+    const auto index =
+        static_cast<std::int32_t>(&mutation - invocation.match.policy->mutations.data());
+    if (patched.fatal) {
+      AddToSurvey({ActorOf(*invocation.match.policy, invocation.binding), index, patched.error});
+      return patched.error;
+    }
     if (!error.empty()) {
-      Fail(invocation, error);
+      Fail(invocation, error, index);
       return base::OkStatus();
     }
     json::Value next = patched.object;
@@ -302,24 +308,27 @@ class Dispatcher {
         .Observe(std::chrono::duration<double>(elapsed).count());
   }
 
-  void Fail(const Invocation& invocation, std::string_view error) {
+  void Fail(const Invocation& invocation, std::string_view error, std::int32_t index) {
     if (trace_ != nullptr) failures_ += base::StrCat(failures_.empty() ? "" : "; ", error);
     if (invocation.match.policy->ignore_failures) return;
     Refuse(*invocation.match.policy, invocation.binding,
            base::StrCat("policy '", invocation.match.policy->name, "' with binding '",
                         invocation.binding->name, "' denied request: ", error),
-           "Invalid");
+           "Invalid", index);
   }
 
   // The first error gives message and reason; each is a cause.
   void Refuse(const Policy& policy, const Binding* binding, std::string text,
-              std::string_view reason) {
+              std::string_view reason, std::int32_t index) {
     causes_.push_back({"", text, ""});
     const base::Status refusal = base::Status::Custom(403, std::string(reason), std::move(text));
-    if (admission::Survey* survey = request_.recorder().survey()) {
-      survey->AddPart({ActorOf(policy, binding), -1, refusal});
-    }
+    AddToSurvey({ActorOf(policy, binding), index, refusal});
     if (refusal_.ok()) refusal_ = refusal;
+  }
+
+  void AddToSurvey(admission::Refusal refusal) const {
+    admission::Survey* const survey = request_.recorder().survey();
+    if (survey != nullptr) survey->AddPart(std::move(refusal));
   }
 
   const PolicyServices& services_;
