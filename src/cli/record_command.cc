@@ -129,12 +129,13 @@ std::size_t Read(std::istream& log, const std::string& name, audit::Recording& r
 
 void PrintCounts(const audit::Recording& recording, const std::string& folder, std::FILE* out) {
   const auto counts = recording.counts();
-  std::fputs(base::StrCat(std::to_string(counts.recorded), " requests recorded in ", folder,
-                          "; left out: ", std::to_string(counts.alike), " alike, ",
-                          std::to_string(counts.sampled), " by --sample, ",
-                          std::to_string(counts.others), " that cannot be carried out anew\n")
-                 .c_str(),
-             out);
+  std::fputs(
+      base::StrCat(std::to_string(counts.recorded), counts.recorded == 1 ? " request" : " requests",
+                   " recorded in ", folder, "; left out: ", std::to_string(counts.alike),
+                   " alike, ", std::to_string(counts.sampled), " by --sample, ",
+                   std::to_string(counts.others), " that cannot be carried out anew\n")
+          .c_str(),
+      out);
 }
 
 int Run(const std::vector<std::string>& arguments) {

@@ -247,8 +247,9 @@ std::string DiffAsText(const DiffReport& report) {
     for (const std::string& line : ChangesOf(one)) out += base::StrCat("  ", line, "\n");
   }
   if (!out.empty()) out += "\n";
-  return out + base::StrCat(std::to_string(report.differences.size() + report.same),
-                            " requests: ", std::to_string(report.differences.size()), " differ, ",
+  const std::size_t all = report.differences.size() + report.same;
+  return out + base::StrCat(std::to_string(all), all == 1 ? " request: " : " requests: ",
+                            std::to_string(report.differences.size()), " differ, ",
                             std::to_string(report.same), " are judged alike\n");
 }
 
