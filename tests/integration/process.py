@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -133,6 +134,41 @@ def stopped_while_it_starts(program):
             assert server.wait(20) == 0, server.returncode
 
 
+def full_disk(program):
+    """Writes fail with a message and are logged once; the server starts again without room, and goes on when there is some."""
+    with tempfile.TemporaryDirectory() as folder:
+        # At its limit of a file's size a write is an error, as on a full disk, for who ignores the signal.
+        ignoring = pathlib.Path(folder) / "ignoring"
+        ignoring.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec {program} \"$@\"\n")
+        ignoring.chmod(0o700)
+        server = Server(str(ignoring), folder)
+        database = server.folder / "portcullis.db"
+        body = {"metadata": {"generateName": "a-"}, "data": {"x": "x" * 200000}}
+
+        def limit(process, size):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+        limit(server.process, database.stat().st_size)
+        codes = [server.call("POST", CONFIGMAPS, body)[0] for _ in range(60)]
+        assert codes[-1] == 500 and codes[0] in (201, 500), codes
+        limit(server.process, resource.RLIM_INFINITY)
+        status, answer = server.call("POST", CONFIGMAPS, body)
+        assert status == 201, answer
+        log = (server.folder / "log").read_text()
+        for line in ("error the store cannot be written", "info the store can be written again"):
+            assert log.count(line) == 1, f"{line}: {log}"
+        assert server.end(signal.SIGTERM) == 0
+
+        kubeconfig = server.folder / "admin.kubeconfig"
+        port = f"--secure-port={server.port}"
+        server = Server(program, folder, port, without=("--secure-port=0",))
+        before = kubeconfig.stat().st_ino, kubeconfig.stat().st_mtime_ns
+        assert server.end(signal.SIGTERM) == 0
+        server = Server(program, folder, port, without=("--secure-port=0",))
+        assert (kubeconfig.stat().st_ino, kubeconfig.stat().st_mtime_ns) == before, "the kubeconfig was written anew"
+        assert server.end(signal.SIGTERM) == 0
+
+
 def kill_nine(program, rounds=3, writers=4):
     with tempfile.TemporaryDirectory() as folder:
         acknowledged = []
@@ -179,6 +215,7 @@ def main():
     wrong_flags(program)
     wrong_folder_and_port(program)
     stopped_while_it_starts(program)
+    full_disk(program)
     kill_nine(program)
     print("process: ok")
 

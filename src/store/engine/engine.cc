@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/futex.h"
+#include "base/log.h"
 #include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "store/engine/batch.h"
@@ -197,10 +198,7 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
     write->result = std::move(committed);
     return write;
   }
-  {
-    base::MutexLock lock(health_mutex_);
-    health_ = committed;
-  }
+  SetHealth(committed);
   if (committed.ok()) {
     PublishReadable(batch.events());
   } else {
@@ -208,6 +206,19 @@ PendingWrite* Engine::CommitBatch(std::span<Write* const> writes) {
     for (Write* write : writes) write->result = committed;
   }
   return nullptr;
+}
+
+// Logs the first write that fails, and the first one after those that does not.
+void Engine::SetHealth(const base::Status& committed) {
+  base::MutexLock lock(health_mutex_);
+  const bool changes = committed.ok() != health_.ok();
+  health_ = committed;
+  if (!changes) return;
+  if (committed.ok()) {
+    base::LogInfo("the store can be written again");
+  } else {
+    base::LogError("the store cannot be written", {{"error", committed.message()}});
+  }
 }
 
 void Engine::PublishReadable(const std::vector<EventPtr>& events) {

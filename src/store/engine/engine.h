@@ -62,6 +62,7 @@ class Engine final : public Cache {
   // returned: what the others were judged by has not happened then.
   PendingWrite* CommitBatch(std::span<Write* const> writes);
   // But for the deletions of what could not be read.
+  void SetHealth(const base::Status& committed);
   void PublishReadable(const std::vector<EventPtr>& events);
 
   // Used by the leader, and by a backup between two commits.
