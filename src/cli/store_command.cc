@@ -53,6 +53,8 @@ Examples:
 
 constexpr std::string_view kCheckFlags[] = {"data-dir", "encryption-provider-config", "output"};
 
+constexpr std::string_view kGiveKey = "; give keys by --encryption-provider-config";
+
 std::string ReportText(const std::string& path, const store::DatabaseReport& report) {
   std::string text;
   for (const std::string& what : report.damaged) text += base::StrCat("damaged: ", what, "\n");
@@ -66,7 +68,8 @@ std::string ReportText(const std::string& path, const store::DatabaseReport& rep
     text += base::StrCat(", ", std::to_string(report.set_aside), " set aside earlier as damaged");
   }
   text += base::StrCat("; ", std::to_string(report.damaged.size()), " damaged, ",
-                       std::to_string(report.unreadable.size()), " without a key\n");
+                       std::to_string(report.unreadable.size()), " without a key",
+                       report.unreadable.empty() ? "" : kGiveKey, "\n");
   return text;
 }
 
@@ -231,15 +234,16 @@ base::Result<store::Content> ReadStore(const StoreOptions& options) {
   return store::ReadDatabase(options.database(), transformer.get());
 }
 
+std::string WhyUnreadable(const store::UnreadableObject& object) {
+  const bool is_read = object.failed == "decode";
+  return base::StrCat(store::StorageKey(object.key()), " cannot be ",
+                      is_read ? "read: " : "decrypted: ", object.error, is_read ? "" : kGiveKey);
+}
+
 base::Status CheckReadable(const store::Content& content, bool skip) {
   for (const store::UnreadableObject& object : content.unreadable) {
-    const std::string text =
-        base::StrCat(store::StorageKey(object.key()), " cannot be ",
-                     object.failed == "decode" ? "read: " : "decrypted: ", object.error);
-    if (!skip) {
-      return base::ConfigError(base::StrCat(
-          text, "; give its key by --encryption-provider-config, or --skip-unreadable"));
-    }
+    const std::string text = WhyUnreadable(object);
+    if (!skip) return base::ConfigError(base::StrCat(text, ", or --skip-unreadable"));
     std::fprintf(stderr, "left out: %s\n", text.c_str());
   }
   return base::OkStatus();
@@ -355,8 +359,7 @@ base::Result<int> Get(const StoreOptions& options) {
   if (!text.starts_with('/')) text = base::StrCat(store::kStoragePrefix, "/", text);
   const store::Content content = TRY(ReadStore(options));
   for (const store::UnreadableObject& object : content.unreadable) {
-    const std::string key = store::StorageKey(object.key());
-    if (key == text) return base::ConfigError(base::StrCat(key, ": ", object.error));
+    if (store::StorageKey(object.key()) == text) return base::ConfigError(WhyUnreadable(object));
   }
   for (const store::ObjectPtr& object : content.objects) {
     if (store::StorageKey({object->group(), object->resource(), object->ns(), object->name()}) !=

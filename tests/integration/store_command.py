@@ -99,6 +99,10 @@ def there_and_back(program, _):
         refused = call(program, "export", text, f"--data-dir={folder}", code=2)
         if "/registry/secrets/default/a cannot be decrypted" not in refused or os.path.exists(text):
             fail(f"said: {refused}")
+        for said in (refused, call(program, "get", "secrets/default/a", f"--data-dir={folder}", code=2),
+                     call(program, "check", f"--data-dir={folder}", code=1)):
+            if "give keys by --encryption-provider-config" not in said:
+                fail(f"no word of the flag: {said}")
         call(program, "export", text, f"--data-dir={folder}", flag)
         expect("the permissions", os.stat(text).st_mode & 0o777, 0o600)
         if "there already" not in call(program, "export", text, f"--data-dir={folder}", flag, code=2):
