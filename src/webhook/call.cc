@@ -65,9 +65,6 @@ CallError TransportError(HookType type, const PreparedCall& call, const net::Cal
 std::string LogTransportFailure(std::string_view type, std::string_view webhook,
                                 std::string_view configuration, const net::CallResult& result) {
   const net::CallFailure& failure = *result.failure;
-  const bool unreached = failure.phase == net::CallPhase::kResolve ||
-                         failure.phase == net::CallPhase::kConnect ||
-                         failure.phase == net::CallPhase::kHandshake;
   base::LogWarning("webhook call failed", {{"webhook", std::string(webhook)},
                                            {"configuration", std::string(configuration)},
                                            {"type", std::string(type)},
@@ -75,13 +72,6 @@ std::string LogTransportFailure(std::string_view type, std::string_view webhook,
                                            {"address", result.address},
                                            {"after", base::FormatDuration(result.elapsed)},
                                            {"error", failure.cause}});
-  // Without a cluster network, the address of a Service is some other machine's or none's.
-  if (unreached && failure.message.find(".svc:") != std::string::npos) {
-    base::LogWarning(
-        "where a Service is reached without a cluster network is told by "
-        "--webhook-service-map=namespace/name:port=host:port",
-        {{"webhook", std::string(webhook)}});
-  }
   // An answer that is too large will be no smaller the next time: the client is not told to retry.
   const bool in_body =
       failure.phase == net::CallPhase::kRead || failure.phase == net::CallPhase::kDecode;
