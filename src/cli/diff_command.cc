@@ -38,8 +38,6 @@ Examples:
   portcullis diff --kubernetes-versions=1.33,1.36 deploy/ -f policies/
   portcullis diff --new-plugins=AlwaysPullImages,-PodSecurity deploy/
   portcullis diff --old policies/v1 --new policies/v2 audit.log -o json
-
-Flags:
 )help";
 
 constexpr std::string_view kExitCodes = R"help(

@@ -37,8 +37,6 @@ Examples:
   portcullis lint policies/ --fix
   portcullis lint webhooks/ --webhooks=call            # try the mutating webhooks, in dry runs
   portcullis lint . -o github -o sarif=lint.sarif
-
-Flags:
 )help";
 
 constexpr std::string_view kExitCodes = R"help(

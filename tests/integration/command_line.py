@@ -38,6 +38,8 @@ def help_of_every_command(program, _):
         expect(f"help {name}", call(program, "help", *name.split()).stdout, text)
         if f"portcullis {name}" not in text or "Usage:" not in text:
             fail(f"the help of {name} has no usage")
+        if re.search(r"^(\w+:)\n+\1$", text, re.M):
+            fail(f"the help of {name} says a heading twice")
     expect("help", call(program, "help").stdout, call(program).stdout)
 
 
