@@ -68,10 +68,13 @@ std::vector<std::string_view> Continuations(std::string_view word) {
   return names;
 }
 
-int UnknownCommand(std::string_view name) {
+int UnknownCommand(std::span<const std::string> words) {
+  std::string name = words[0];
   std::string text;
-  if (const auto more = Continuations(name); !more.empty()) {
-    text = base::StrCat("Error: ", base::GoQuote(name),
+  const auto more = Continuations(name);
+  if (!more.empty() && words.size() > 1) name += base::StrCat(" ", words[1]);
+  if (!more.empty() && (words.size() == 1 || words[1].starts_with('-'))) {
+    text = base::StrCat("Error: ", base::GoQuote(words[0]),
                         " needs a command of its own: ", base::Join(more, ", "), "\n");
   } else {
     std::vector<std::string_view> names = {"help"};
@@ -92,7 +95,7 @@ int Help(std::span<const std::string> words) {
   }
   std::size_t named = 0;
   const Command* command = FindCommand(words, named);
-  return command == nullptr ? UnknownCommand(words[0]) : PrintHelp(*command);
+  return command == nullptr ? UnknownCommand(words) : PrintHelp(*command);
 }
 
 }  // namespace
@@ -157,7 +160,7 @@ int RunProgram(int argc, const char* const* argv) {
   if (words[0] == "--version") words[0] = "version";
   std::size_t named = 0;
   const Command* command = FindCommand(words, named);
-  if (command == nullptr) return UnknownCommand(words[0]);
+  if (command == nullptr) return UnknownCommand(words);
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(named));
   return command->run(words);
 }

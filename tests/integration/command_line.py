@@ -46,6 +46,7 @@ def help_of_every_command(program, _):
 def mistakes(program, _):
     for words, text in ((["srve"], "Did you mean this?\n\tserve"), (["help", "srve"], "Did you mean this?\n\tserve"),
                         (["schema"], '"schema" needs a command of its own: import'),
+                        (["store", "backups"], 'unknown command "store backups" for "portcullis"\n\nDid you mean this?\n\tstore backup'),
                         (["plugins", "-o", "xml"], "must be one of table, json, yaml, markdown"),
                         (["version", "-o", "xml"], "must be one of text, json, yaml"),
                         (["version", "extra"], 'unknown command "extra" for "portcullis version"'),
