@@ -150,7 +150,9 @@ int UsageError(std::string_view command, std::string_view message) {
   return kExitUsage;
 }
 
-int RunProgram(int argc, const char* const* argv) {
+namespace {
+
+int RunCommand(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (argc > 0) {
     if (const auto code = RunAsAsset(argv[0], words)) return *code;
@@ -163,6 +165,16 @@ int RunProgram(int argc, const char* const* argv) {
   if (command == nullptr) return UnknownCommand(words);
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(named));
   return command->run(words);
+}
+
+}  // namespace
+
+int RunProgram(int argc, const char* const* argv) {
+  const int code = RunCommand(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("Error: standard output cannot be written: it is closed, or its disk is full\n",
+             stderr);
+  return code == kExitOk ? kExitUsage : code;
 }
 
 }  // namespace portcullis::cli

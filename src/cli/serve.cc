@@ -98,6 +98,7 @@ int Run(const std::vector<std::string>& arguments) {
                  .c_str(),
              stdout);
   std::fflush(stdout);
+  std::clearerr(stdout);  // a server goes on without a reader
   NotifyServiceManager("READY=1");
   int signal = WaitForSignal(signals, kSettles);
   if (signal == 0) {

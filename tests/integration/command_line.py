@@ -58,6 +58,15 @@ def mistakes(program, _):
             fail(f"{words}: {done.stdout!r} {done.stderr!r}, not {text!r}")
 
 
+def what_cannot_be_written(program, _):
+    """Output that finds no room is an error; a reader who goes early is none."""
+    for words in (["version"], ["plugins", "-o", "json"], ["cel", "1 + 1"], ["serve", "--help"], ["help"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        expect(f"{words} on a full disk", (done.returncode, done.stderr),
+               (2, "Error: standard output cannot be written: it is closed, or its disk is full\n"))
+
+
 def versions(program, _):
     import json
     told = json.loads(call(program, "version", "-o", "json").stdout)
@@ -191,6 +200,6 @@ def run_before_anything_is_installed(program, _):
 
 
 if __name__ == "__main__":
-    run("command line", __doc__, [help_of_every_command, mistakes, versions, plugins_of_a_release, completion_in_bash,
+    run("command line", __doc__, [help_of_every_command, mistakes, what_cannot_be_written, versions, plugins_of_a_release, completion_in_bash,
                                   completion_in_zsh, completion_in_fish, exit_status, manual_pages, catalog_of_its_sources,
                                   run_before_anything_is_installed])
