@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -18,13 +19,24 @@ namespace {
 constexpr std::size_t kMaxScannerWork = 160'000'000;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::string_view kStandIn = "\xEE\x80\x80";  // U+E000, of private use
 
-std::string Replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
+// A character of private use that libyaml reads in the place of another one.
+struct StandIn {
+  std::string_view character;
+  std::string_view original;
+};
+constexpr StandIn kMark = {"\xEE\x80\x80", kByteOrderMark};
+constexpr StandIn kSlash = {"\xEE\x80\x81", "/"};
+
+std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  while (true) {
+    const std::size_t at = text.find(from);
+    out.append(text.substr(0, at));
+    if (at == std::string_view::npos) return out;
+    out.append(to);
+    text.remove_prefix(at + from.size());
   }
-  return text;
 }
 
 // The version 1.2, which Go's library does not know, becomes 1.0, which libyaml does not know.
@@ -44,23 +56,23 @@ void ReplaceVersion(std::string& text) {
   }
 }
 
-// The text with what libyaml reads in another way than Go's library: versions, and byte order marks
-// that begin a later line. For Go these are characters like others; here kStandIn is.
-std::string ForLibyaml(std::string_view text) {
+// The text with what libyaml reads in another way than Go's library: versions, byte order marks that begin a later line,
+// and the escape `\/`. For Go the marks are characters like others and the slash is none that can be escaped; here
+// stand-ins are, which the text has not had, and which are added to `used`.
+std::string ForLibyaml(std::string_view text, std::vector<StandIn>& used) {
   std::string out(text);
   ReplaceVersion(out);
-  if (out.find(kByteOrderMark, 1) == std::string::npos || out.find(kStandIn) != std::string::npos) {
-    return out;
-  }
-  return out.substr(0, 1) + Replaced(out.substr(1), kByteOrderMark, kStandIn);
-}
-
-std::string Text(std::string_view text) {
-  return Replaced(std::string(text), kStandIn, kByteOrderMark);
-}
-
-std::string Text(const yaml_char_t* text) {
-  return text == nullptr ? std::string() : Text(reinterpret_cast<const char*>(text));
+  const auto put = [&](const StandIn& stand_in, std::string_view before) {
+    const std::string wanted = base::StrCat(before, stand_in.original);
+    if (out.find(wanted, 1) == std::string::npos) return;
+    if (out.find(stand_in.character) != std::string::npos) return;
+    out = out.substr(0, 1) + Replaced(std::string_view(out).substr(1), wanted,
+                                      base::StrCat(before, stand_in.character));
+    used.push_back(stand_in);
+  };
+  put(kMark, "");
+  put(kSlash, "\\");
+  return out;
 }
 
 // Gives libyaml as much of a text at a time as Go's library takes, since both look for characters that
@@ -113,7 +125,7 @@ class Event {
 
 class TreeReader {
  public:
-  explicit TreeReader(std::string_view text) : source_(ForLibyaml(text)) {
+  explicit TreeReader(std::string_view text) : source_(ForLibyaml(text, stand_ins_)) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_input(&parser_, Source::Read, &source_);
   }
@@ -132,6 +144,18 @@ class TreeReader {
   }
 
  private:
+  std::string Text(std::string_view text) const {
+    std::string out(text);
+    for (const StandIn& stand_in : stand_ins_) {
+      out = Replaced(out, stand_in.character, stand_in.original);
+    }
+    return out;
+  }
+
+  std::string Text(const yaml_char_t* text) const {
+    return text == nullptr ? std::string() : Text(reinterpret_cast<const char*>(text));
+  }
+
   // Go's library counts lines from 0 except in errors of its scanner, and prints no line 0.
   base::Status ParserError() const {
     std::size_t line = parser_.problem_mark.line;
@@ -235,6 +259,7 @@ class TreeReader {
     return open_.size() > kYamlMaxDepth ? YamlTooDeep(node.line) : base::OkStatus();
   }
 
+  std::vector<StandIn> stand_ins_;
   Source source_;
   yaml_parser_t parser_ = {};
   YamlTree tree_;

@@ -329,6 +329,18 @@ TEST(Yaml, FoldsLongLines) {
   EXPECT_EQ(FromJson("{\"" + key + "\":{\"a\":[1]}}"), "? " + key + "\n: a:\n  - 1\n");
 }
 
+TEST(Yaml, EscapesNoSlash) {
+  EXPECT_EQ(ToJson("{\"a\": \"b\\/c\"}"), "yaml: found unknown escape character");
+  EXPECT_EQ(ToJson("a: b\nc: \"d\n\n  e\\/\""), "yaml: line 4: found unknown escape character");
+  EXPECT_EQ(ToJson("a: \"b\\\\/c\"\n\"\\\\/\": '\\/'\nd: \\/ # \\/\ne: |\n  \\/"),
+            R"({"a":"b\\/c","\\/":"\\/","d":"\\/","e":"\\/"})");
+}
+
+TEST(Yaml, KeepsCharactersOfPrivateUse) {
+  EXPECT_EQ(ToJson("a: \xEE\x80\x80\xEE\x80\x81 \\/\n"),
+            "{\"a\":\"\xEE\x80\x80\xEE\x80\x81 \\\\/\"}");
+}
+
 TEST(Yaml, RoundTrips) {
   Arena arena;
   for (
