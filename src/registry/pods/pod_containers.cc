@@ -419,6 +419,21 @@ void CheckHostPortConflicts(json::Value container, std::set<std::string>& taken,
   }
 }
 
+bool IsRestartedByResize(json::Value policy) {
+  return policy["restartPolicy"].AsString() == "RestartContainer";
+}
+
+// Whether a resize restarts an init container that has done its work.
+bool RestartsInitContainers(json::Value spec) {
+  for (const json::Value& container : spec["initContainers"].elements()) {
+    if (container["restartPolicy"].AsString() == "Always") continue;
+    for (const json::Value& policy : container["resizePolicy"].elements()) {
+      if (IsRestartedByResize(policy)) return true;
+    }
+  }
+  return false;
+}
+
 void CheckInitContainer(json::Value container, const PodContext& pod, const FieldPath& list,
                         const FieldPath& path, FieldErrors& errors) {
   std::set<std::string> ports;  // init containers run one by one
@@ -430,6 +445,14 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
   for (const std::string_view field :
        {"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}) {
     if (!container[field].is_null()) errors.push_back(api::Forbidden(path.Child(field), kNotInit));
+  }
+  std::size_t index = 0;
+  for (const json::Value& policy : container["resizePolicy"].elements()) {
+    const FieldPath at = path.Child("resizePolicy").Index(index++).Child("restartPolicy");
+    if (!IsRestartedByResize(policy) || RestartsInitContainers(pod.old)) continue;
+    errors.push_back(
+        api::Invalid(at, "RestartContainer",
+                     "must not be set to 'RestartContainer' for non-sidecar initContainers"));
   }
 }
 

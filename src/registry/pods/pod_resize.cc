@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The resize subresource of pods changes cpu and memory of what runs, and nothing else
-// (pkg/apis/core/validation, ValidatePodResize; gates InPlacePodLevelResourcesVerticalScaling and
-// InPlacePodVerticalScalingInitContainers, both on).
+// (pkg/apis/core/validation, ValidatePodResize).
 
 #include "api/quota/pod_resources.h"
 #include "base/strings.h"
@@ -44,6 +43,11 @@ json::Value WithOldAmounts(json::Arena& arena, json::Value resources, json::Valu
                                 : json::With(arena, resources, list, amounts.Build());
   }
   return resources;
+}
+
+json::Value WithOldResources(json::Arena& arena, json::Value container, json::Value old) {
+  const json::Value resources = WithOldAmounts(arena, container["resources"], old["resources"]);
+  return json::With(arena, container, "resources", json::Without(arena, resources, "claims"));
 }
 
 bool HasAmounts(json::Value pod) {
@@ -103,6 +107,54 @@ bool HasQos(json::Value pod, api::quota::QosClass qos) {
   return known && api::quota::QosOf(pod) == qos;
 }
 
+bool IsSidecar(json::Value init_container) {
+  return init_container["restartPolicy"].AsString() == "Always";
+}
+
+void CheckNothingRemoved(json::Value now, json::Value before, const FieldPath& path,
+                         FieldErrors& errors) {
+  for (const std::string_view amounts : {"requests", "limits"}) {
+    if (!Removes(now[amounts], before[amounts])) continue;
+    errors.push_back(api::Forbidden(path.Child(amounts),
+                                    base::StrCat("resource ", amounts, " cannot be removed")));
+  }
+}
+
+// These three return the container with the old amounts.
+json::Value CheckContainer(json::Arena& arena, json::Value now, json::Value before,
+                           const FieldPath& spec, FieldErrors& errors) {
+  const json::Value munged = WithOldResources(arena, now, before);
+  if (!(munged == before)) {
+    errors.push_back(api::Forbidden(spec, "only cpu and memory resources are mutable"));
+  }
+  return munged;
+}
+
+json::Value CheckInitContainer(json::Arena& arena, json::Value now, json::Value before,
+                               const FieldPath& path, FieldErrors& errors) {
+  const json::Value munged = WithOldResources(arena, now, before);
+  if (!(munged == before)) {
+    errors.push_back(api::Forbidden(
+        path, "only cpu and memory resources for init or sidecar containers are mutable"));
+  }
+  if (now == before || IsSidecar(now)) return munged;
+  for (const json::Value& policy : now["resizePolicy"].elements()) {
+    if (policy["restartPolicy"].AsString() != "RestartContainer") continue;
+    errors.push_back(api::Forbidden(path,
+                                    "non-sidecar init containers with a resize policy of "
+                                    "RestartContainer cannot be resized"));
+  }
+  return munged;
+}
+
+json::Value CheckNotResized(json::Value now, json::Value before, FieldErrors& errors) {
+  if (!(now == before)) {
+    errors.push_back(api::Forbidden(FieldPath("spec"),
+                                    "resources for non-sidecar init containers are immutable"));
+  }
+  return now;
+}
+
 }  // namespace
 
 void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
@@ -126,33 +178,25 @@ void ValidatePodResize(const Context& ctx, json::Value object, json::Value old,
   }
   json::Value spec = CheckPodLevel(ctx.arena, object["spec"], object, old, errors);
   if (!SameOrder(spec, old["spec"], errors)) return;
+  const bool all_init = ctx.release->GateEnabled("InPlacePodVerticalScalingInitContainers");
   for (const std::string_view list : {"initContainers", "containers"}) {
     for (std::size_t i = 0; i < old["spec"][list].size(); ++i) {
-      const FieldPath at = path.Child(list).Index(i).Child("resources");
-      const json::Value before = old["spec"][list][i]["resources"];
-      const json::Value now = spec[list][i]["resources"];
-      for (const std::string_view amounts : {"requests", "limits"}) {
-        if (!Removes(now[amounts], before[amounts])) continue;
-        errors.push_back(api::Forbidden(at.Child(amounts),
-                                        base::StrCat("resource ", amounts, " cannot be removed")));
-      }
+      const json::Value before = old["spec"][list][i];
+      if (list == "initContainers" && !all_init && !IsSidecar(before)) continue;
+      CheckNothingRemoved(spec[list][i]["resources"], before["resources"],
+                          path.Child(list).Index(i).Child("resources"), errors);
     }
   }
   for (const std::string_view list : {"containers", "initContainers"}) {
-    const json::Value before = old["spec"][list];
-    if (before.empty()) continue;
+    if (old["spec"][list].empty()) continue;
     json::ArrayBuilder munged(ctx.arena);
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const json::Value resources =
-          WithOldAmounts(ctx.arena, spec[list][i]["resources"], before[i]["resources"]);
-      const json::Value container = json::With(ctx.arena, spec[list][i], "resources",
-                                               json::Without(ctx.arena, resources, "claims"));
-      munged.Add(container);
-      if (container == before[i]) continue;
-      errors.push_back(api::Forbidden(
-          path, list == "containers"
-                    ? "only cpu and memory resources are mutable"
-                    : "only cpu and memory resources for sidecar containers are mutable"));
+    for (std::size_t i = 0; i < old["spec"][list].size(); ++i) {
+      const json::Value now = spec[list][i];
+      const json::Value before = old["spec"][list][i];
+      munged.Add(list == "containers" ? CheckContainer(ctx.arena, now, before, path, errors)
+                 : all_init || IsSidecar(now)
+                     ? CheckInitContainer(ctx.arena, now, before, path.Child(list).Index(i), errors)
+                     : CheckNotResized(now, before, errors));
     }
     spec = json::With(ctx.arena, spec, list, munged.Build());
   }
