@@ -11,6 +11,7 @@ import dataclasses
 import json
 import pathlib
 import random
+import time
 import urllib.parse
 
 import yaml
@@ -97,6 +98,10 @@ class Unit:
         if "delete" in self.resource.verbs:
             pair.do(Request("DELETE", self.item(), '{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}'))
             pair.do(Request("PATCH", self.item(), '{"metadata":{"finalizers":null}}', {"Content-Type": MERGE}))
+            for _ in range(50):  # kube-apiserver ends a definition a moment later
+                if all(answer.code != 200 for answer in pair.do(Request("GET", self.item()))):
+                    break
+                time.sleep(0.1)
 
     # --- what is asked -------------------------------------------------------------------------------
 
