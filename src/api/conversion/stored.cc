@@ -134,7 +134,7 @@ Value DefinitionFromV1beta1(json::Arena& arena, Value spec) {
 Value WithoutEmptyWebhook(json::Arena& arena, Value conversion) {
   const Value webhook = conversion["webhook"];
   const bool is_empty = webhook.is_object() && webhook["clientConfig"].is_null() &&
-                        webhook["conversionReviewVersions"].empty();
+                        webhook["conversionReviewVersions"].is_null();
   return is_empty ? json::Without(arena, conversion, "webhook") : conversion;
 }
 

@@ -85,6 +85,17 @@ class CustomResourceDefinitions final : public DefaultStrategy {
                          json::Append(ctx.arena, stored, storage));
   }
 
+  // Webhooks and owners of fields have seen an empty list of versions, which is not stored, nor is what has nothing else.
+  json::Value Complete(const Context& ctx, json::Value object) const override {
+    const json::Value conversion = object["spec"]["conversion"];
+    const json::Value webhook = conversion["webhook"];
+    const bool is_empty = webhook.is_object() && webhook["clientConfig"].is_null() &&
+                          webhook["conversionReviewVersions"].empty();
+    return is_empty ? json::SetPath(ctx.arena, object, {"spec", "conversion"},
+                                    json::Without(ctx.arena, conversion, "webhook"))
+                    : object;
+  }
+
   bool TerminatesFirst() const override { return true; }
 
   // Until the objects are gone; who removes them takes the finalizer away.
