@@ -191,12 +191,23 @@ class Server final : public ApiServer {
     TRY(Listen());
     loops_->Start(listener_->port());
     StartEventExpiry();
+    return WriteAdminKubeconfig();
+  }
+
+  // Only a file that was asked for must be written: a server whose disk is full has to start, so that
+  // something can be deleted.
+  base::Status WriteAdminKubeconfig() {
     kubeconfig_ = options_.write_kubeconfig;
-    if (kubeconfig_.empty()) {
+    const bool asked_for = !kubeconfig_.empty();
+    if (!asked_for) {
       if (options_.data_dir.empty()) return base::OkStatus();
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
     }
-    return WriteKubeconfig(kubeconfig_, identity_.credentials, url_);
+    const base::Status written = WriteKubeconfig(kubeconfig_, identity_.credentials, url_);
+    if (written.ok() || asked_for) return written;
+    base::LogWarning("the administrator's kubeconfig is not up to date",
+                     {{"file", kubeconfig_}, {"error", written.message()}});
+    return base::OkStatus();
   }
 
   // What is there at the first start of a cluster. Another server may be about the same.
