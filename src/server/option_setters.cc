@@ -9,21 +9,26 @@
 #include "authn/csv.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "flags/setters.h"
 #include "golang/netip.h"
 #include "golang/strconv.h"
 #include "server/serving_tls.h"
 
 namespace portcullis::server {
 
-base::Result<std::vector<std::string>> ParseStrings(std::string_view value) {
-  std::vector<std::vector<std::string>> records = TRY(authn::ParseCsv(value));
-  return records.empty() ? std::vector<std::string>() : std::move(records.front());
+base::Status AddStringsTo(std::vector<std::string>& list, std::string_view value) {
+  const std::vector<std::vector<std::string>> records = TRY(authn::ParseCsv(value));
+  if (!records.empty()) list.insert(list.end(), records[0].begin(), records[0].end());
+  return base::OkStatus();
 }
 
-base::Status CheckAddress(std::string_view value) {
-  if (golang::ParseIp(base::Trim(value))) return base::OkStatus();
-  return base::BadRequest(base::StrCat("failed to parse IP: ", base::GoQuote(value)));
+base::Status SetAddressOf(std::string& address, std::string_view value) {
+  if (value.empty()) return base::OkStatus();
+  const std::string_view text = base::Trim(value);
+  if (!golang::ParseIp(text)) {
+    return base::BadRequest(base::StrCat("failed to parse IP: ", base::GoQuote(value)));
+  }
+  address = text;
+  return base::OkStatus();
 }
 
 base::Status SetIssuer(Options& options, std::string_view value) {
@@ -140,7 +145,7 @@ base::Status AddMetricLabels(Options& options, std::string_view value) {
     while (value.ends_with('"')) value.remove_suffix(1);
     pairs.emplace_back(value);
   } else {
-    pairs = TRY(ParseStrings(value));
+    TRY(AddStringsTo(pairs, value));
   }
   for (const std::string& pair : pairs) {
     const auto cut = base::Cut(pair, "=");

@@ -6,33 +6,25 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "base/strings.h"
-#include "flags/setters.h"
 #include "server/options.h"
 
 namespace portcullis::server {
 
-// A record of CSV, as pflag's StringSlice reads it: empty strings count, quotes keep commas.
-base::Result<std::vector<std::string>> ParseStrings(std::string_view value);
-// Lists of such strings; they add up over repeated flags.
+// A record of CSV, as pflag's StringSlice reads it: empty strings count, quotes keep commas. Its
+// strings are added to the list, so that they add up over repeated flags.
+base::Status AddStringsTo(std::vector<std::string>& list, std::string_view value);
 template <auto Member>
 base::Status AddStrings(Options& options, std::string_view value) {
-  for (std::string& text : TRY(ParseStrings(value))) {
-    (options.*Member).push_back(std::move(text));
-  }
-  return base::OkStatus();
+  return AddStringsTo(options.*Member, value);
 }
 // IP addresses: `failed to parse IP: "localhost"`. An empty one changes nothing.
-base::Status CheckAddress(std::string_view value);
+base::Status SetAddressOf(std::string& address, std::string_view value);
 template <auto Member>
 base::Status SetAddress(Options& options, std::string_view value) {
-  if (value.empty()) return base::OkStatus();
-  TRY(CheckAddress(value));
-  return flags::SetText<Member>(options, base::Trim(value));
+  return SetAddressOf(options.*Member, value);
 }
 // --service-account-issuer: the first one issues, all are accepted.
 base::Status SetIssuer(Options& options, std::string_view value);
