@@ -2,6 +2,8 @@
 
 // PriorityClasses (pkg/apis/scheduling/validation).
 
+#include <string>
+
 #include "api/api_status.h"
 #include "base/strings.h"
 #include "registry/kind_table.h"
@@ -23,20 +25,31 @@ struct SystemPriority {
 constexpr SystemPriority kSystemPriorities[] = {{"system-node-critical", 2000001000},
                                                 {"system-cluster-critical", 2000000000}};
 
+// Why it is none of the system's own, or "".
+std::string SystemProblem(std::string_view name, std::int64_t value, bool global_default) {
+  for (const SystemPriority& system : kSystemPriorities) {
+    if (system.name != name) continue;
+    if (system.value != value) {
+      return base::StrCat("value of ", name, " PriorityClass must be ",
+                          std::to_string(system.value));
+    }
+    return global_default ? base::StrCat("globalDefault of ", name, " PriorityClass must be false")
+                          : "";
+  }
+  return base::StrCat(name, " is not a known system priority class");
+}
+
 void ValidatePriorityClass(const Context&, json::Value object, FieldErrors& errors) {
   const std::string_view name = object["metadata"]["name"].AsString();
   const std::int64_t value = object["value"].AsInt();
   if (name.starts_with("system-")) {
-    bool known = false;
-    for (const SystemPriority& system : kSystemPriorities) {
-      known |= system.name == name && system.value == value;
-    }
-    if (!known) {
+    const std::string problem = SystemProblem(name, value, object["globalDefault"].AsBool());
+    if (!problem.empty()) {
       errors.push_back(api::Forbidden(
           FieldPath("metadata", "name"),
           base::StrCat("priority class names with 'system-' prefix are reserved for system use "
                        "only. error: ",
-                       name, " is not a known system priority class")));
+                       problem)));
     }
   } else if (value > kHighestUserPriority) {
     errors.push_back(api::Forbidden(

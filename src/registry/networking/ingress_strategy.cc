@@ -223,8 +223,10 @@ void ValidateIngressUpdate(const Context& ctx, json::Value object, json::Value o
 
 void WarnOfIngress(const Context&, json::Value object, json::Value old,
                    std::vector<std::string>& warnings) {
-  if (!old.is_null() || !object["metadata"]["annotations"].Has("kubernetes.io/ingress.class"))
+  if (!old.is_null() || !object["spec"]["ingressClassName"].is_null() ||
+      !object["metadata"]["annotations"].Has("kubernetes.io/ingress.class")) {
     return;
+  }
   warnings.emplace_back(
       "annotation \"kubernetes.io/ingress.class\" is deprecated, please use "
       "'spec.ingressClassName' instead");
