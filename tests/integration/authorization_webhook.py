@@ -196,6 +196,9 @@ def reloads(program, certificates):
             expect("its count", 'status="failure"} ' in metrics(server), True)
             expect("what means the same is not counted", 'status="success"} 1' in metrics(server), True)
             expect("as before", call(server, "ann", "GET", CONFIGMAPS)[0], 200)
+            alone = {**json.loads(written.read_text()), "authorizers": [RBAC]}
+            written.write_text(json.dumps(alone).replace("/", "\\/"))  # JSON that is no YAML
+            until("RBAC alone", lambda: call(server, "ann", "GET", CONFIGMAPS)[0] == 403)
 
 
 def flags_of_old(program, certificates):

@@ -63,7 +63,7 @@ std::set<std::string> OwnTypes(const std::vector<Member>& members) {
 // What the text says, however it is written.
 std::string MeaningOf(const std::string& text) {
   json::Arena arena;
-  const auto value = json::ParseYaml(arena, text);
+  const auto value = json::ParseYamlOrJson(arena, text);
   return value.ok() ? json::ToString(json::Sorted(arena, *value)) : "";
 }
 
@@ -174,7 +174,8 @@ class Chain final : public Authorization, public authz::Authorizer {
       return base::ConfigError(base::StrCat("missing required types: ", base::GoList(missing)));
     }
     std::string meaning = MeaningOf(text_);
-    if (meaning == meaning_) return base::OkStatus();  // no reload, in metrics neither
+    if (!meaning.empty() && meaning == meaning_)
+      return base::OkStatus();  // no reload, in metrics neither
     meaning_ = std::move(meaning);
     for (const std::string& type : types) {
       const bool late = type == "Node" || type == "RBAC" || type == "ABAC";
