@@ -12,6 +12,7 @@
 #include "api/names.h"
 #include "base/file.h"
 #include "base/strings.h"
+#include "json/reader.h"
 #include "json/yaml.h"
 #include "offline/suites/suite_format.h"
 
@@ -160,7 +161,11 @@ class FileReader {
                                " MiB; at most 64 MiB are read"));
     }
     auto arena = std::make_shared<json::Arena>();
-    const auto value = json::ParseYaml(*arena, text);
+    auto value = json::ParseYaml(*arena, text);
+    // Not all JSON is YAML: `\/` is an escape of JSON alone.
+    if (!value.ok() && json::HasJsonPrefix(text)) {
+      if (auto plain = json::Parse(*arena, text); plain.ok()) value = std::move(plain);
+    }
     if (!value.ok()) {
       const std::string& message = value.status().message();
       std::size_t own = std::max<std::size_t>(LineIn(message), 1);

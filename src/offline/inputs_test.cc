@@ -102,6 +102,15 @@ TEST_F(InputsTest, ReadsJsonObjectsBehindOneAnother) {
   EXPECT_EQ(inputs.manifests[4].Find({}).line, 3U);
 }
 
+TEST_F(InputsTest, ReadsJsonThatIsNoYaml) {
+  Write("a.json",
+        R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"b\/c"}})");
+  const Inputs inputs = Read();
+  EXPECT_THAT(inputs.problems, IsEmpty());
+  ASSERT_EQ(inputs.manifests.size(), 1U);
+  EXPECT_EQ(inputs.manifests[0].object["data"]["a"].AsString(), "b/c");
+}
+
 TEST_F(InputsTest, NamesTheLineOfBrokenYamlInTheFile) {
   Write("a.yaml", std::string(kConfigMap) + "---\napiVersion: v1\nkind: [\n");
   const Inputs inputs = Read();
