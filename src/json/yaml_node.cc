@@ -23,10 +23,11 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // A character of private use that libyaml reads in the place of another one.
 struct StandIn {
   std::string_view character;
+  std::string_view number;  // in escapes
   std::string_view original;
 };
-constexpr StandIn kMark = {"\xEE\x80\x80", kByteOrderMark};
-constexpr StandIn kSlash = {"\xEE\x80\x81", "/"};
+constexpr StandIn kMark = {"\xEE\x80\x80", "e000", kByteOrderMark};
+constexpr StandIn kSlash = {"\xEE\x80\x81", "e001", "/"};
 
 std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
@@ -57,8 +58,8 @@ void ReplaceVersion(std::string& text) {
 }
 
 // The text with what libyaml reads in another way than Go's library: versions, byte order marks that begin a later line,
-// and the escape `\/`. For Go the marks are characters like others and the slash is none that can be escaped; here
-// stand-ins are, which the text has not had, and which are added to `used`.
+// and the escape `\/`. For Go the marks are characters like others, and a slash cannot be escaped. The same holds here of
+// the stand-ins that are put in their places: characters that the text has in no form. They are added to `used`.
 std::string ForLibyaml(std::string_view text, std::vector<StandIn>& used) {
   std::string out(text);
   ReplaceVersion(out);
@@ -66,6 +67,7 @@ std::string ForLibyaml(std::string_view text, std::vector<StandIn>& used) {
     const std::string wanted = base::StrCat(before, stand_in.original);
     if (out.find(wanted, 1) == std::string::npos) return;
     if (out.find(stand_in.character) != std::string::npos) return;
+    if (base::ToLower(out).find(stand_in.number) != std::string::npos) return;
     out = out.substr(0, 1) + Replaced(std::string_view(out).substr(1), wanted,
                                       base::StrCat(before, stand_in.character));
     used.push_back(stand_in);

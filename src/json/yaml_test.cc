@@ -339,6 +339,9 @@ TEST(Yaml, EscapesNoSlash) {
 TEST(Yaml, KeepsCharactersOfPrivateUse) {
   EXPECT_EQ(ToJson("a: \xEE\x80\x80\xEE\x80\x81 \\/\n"),
             "{\"a\":\"\xEE\x80\x80\xEE\x80\x81 \\\\/\"}");
+  // Escaped, too, beside what they could stand for.
+  EXPECT_EQ(ToJson("a: \"\\uE001\"\nb: '\\/'\n"), "{\"a\":\"\xEE\x80\x81\",\"b\":\"\\\\/\"}");
+  EXPECT_EQ(ToJson("a: \"\\ue000\"\n\xEF\xBB\xBF"), "{\"a\":\"\xEE\x80\x80\"}");
 }
 
 TEST(Yaml, RoundTrips) {
