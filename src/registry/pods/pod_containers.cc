@@ -419,21 +419,6 @@ void CheckHostPortConflicts(json::Value container, std::set<std::string>& taken,
   }
 }
 
-bool IsRestartedByResize(json::Value policy) {
-  return policy["restartPolicy"].AsString() == "RestartContainer";
-}
-
-// Whether a resize restarts an init container that has done its work.
-bool RestartsInitContainers(json::Value spec) {
-  for (const json::Value& container : spec["initContainers"].elements()) {
-    if (container["restartPolicy"].AsString() == "Always") continue;
-    for (const json::Value& policy : container["resizePolicy"].elements()) {
-      if (IsRestartedByResize(policy)) return true;
-    }
-  }
-  return false;
-}
-
 void CheckInitContainer(json::Value container, const PodContext& pod, const FieldPath& list,
                         const FieldPath& path, FieldErrors& errors) {
   std::set<std::string> ports;  // init containers run one by one
@@ -449,7 +434,7 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
   std::size_t index = 0;
   for (const json::Value& policy : container["resizePolicy"].elements()) {
     const FieldPath at = path.Child("resizePolicy").Index(index++).Child("restartPolicy");
-    if (!IsRestartedByResize(policy) || RestartsInitContainers(pod.old)) continue;
+    if (!IsRestartedByResize(policy) || pod.restarts_init_containers) continue;
     errors.push_back(
         api::Invalid(at, "RestartContainer",
                      "must not be set to 'RestartContainer' for non-sidecar initContainers"));

@@ -20,6 +20,11 @@ inline constexpr std::string_view kSeccompContainer =
 // The kubelet's pod that stands for a file of its node (a static pod) has it.
 inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
+// Of a container's resizePolicy.
+inline bool IsRestartedByResize(json::Value policy) {
+  return policy["restartPolicy"].AsString() == "RestartContainer";
+}
+
 inline bool IsSet(json::Value value) { return !value.is_null(); }
 
 // What the checks of one PodSpec share.
@@ -35,6 +40,7 @@ struct PodContext {
   bool merges_spread_keys = true;          // MatchLabelKeysInPodTopologySpreadSelectorMerge
   bool has_users_in_host_network = false;  // gate UserNamespacesHostNetworkSupport
   bool has_env_files = true;               // EnvFiles, or the stored spec uses one
+  bool restarts_init_containers = false;   // the stored spec does, by a resize
   bool restarts_all = true;  // RestartAllContainersOnContainerExits, or the stored spec uses it
 };
 

@@ -2,9 +2,10 @@
 
 // Resources of containers and of pods as a whole.
 
-#include "api/quota/pod_resources.h"
-#include <algorithm>
+#include <map>
+
 #include "api/named_value.h"
+#include "api/quota/pod_resources.h"
 #include "base/strings.h"
 #include "json/sorted.h"
 #include "registry/pods/pod_parts.h"
@@ -59,9 +60,14 @@ void CheckRequest(std::string_view name, const api::Quantity& amount, const json
   }
 }
 
+// Each unknown claim is told with the names of all that there are; no more are told than that.
+constexpr std::size_t kMostDetails = std::size_t{16} << 20;
+
 void CheckClaims(json::Value claims, const std::set<std::string_view>& known, const FieldPath& path,
                  FieldErrors& errors) {
   std::set<std::string> seen;
+  std::map<std::string, std::size_t, std::less<>> requests;  // how many of `seen` are of a claim
+  std::size_t details = 0;
   std::size_t index = 0;
   for (const json::Value& claim : claims.elements()) {
     const FieldPath at = path.Index(index++);
@@ -81,24 +87,22 @@ void CheckClaims(json::Value claims, const std::set<std::string_view>& known, co
       }
       if (seen.contains(key)) {
         errors.push_back(api::Duplicate(at, key));
-      } else if (request.empty()) {
+      } else if (const auto found = requests.find(name);
+                 request.empty() && found != requests.end()) {
         // The whole claim, beside requests of it.
-        const auto requests = [&](const std::string& other) {
-          return other.starts_with(base::StrCat(name, "/"));
-        };
-        errors.insert(errors.end(),
-                      static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), requests)),
-                      api::Duplicate(at, name));
+        errors.insert(errors.end(), found->second, api::Duplicate(at, name));
       }
-      seen.insert(key);
+      const std::size_t slash = key.find('/');
+      if (seen.insert(key).second && slash != std::string::npos) ++requests[key.substr(0, slash)];
     }
-    if (known.contains(name)) continue;
+    if (known.contains(name) || details > kMostDetails) continue;
     api::FieldError error = api::NotFound(at, name);
     error.detail = "must be one of the names in pod.spec.resourceClaims";
     if (known.empty()) error.detail += " which is empty";
     for (const std::string_view other : known) {
       error.detail += base::StrCat(other == *known.begin() ? ": " : ", ", other);
     }
+    details += error.detail.size();
     errors.push_back(std::move(error));
   }
 }

@@ -228,6 +228,17 @@ json::Value SentSpec(json::Value sent, bool is_pod) {
   return (job.is_object() ? job : sent)["spec"]["template"]["spec"];
 }
 
+// Whether a resize restarts an init container that has done its work.
+bool RestartsInitContainers(json::Value spec) {
+  for (const json::Value& container : spec["initContainers"].elements()) {
+    if (container["restartPolicy"].AsString() == "Always") continue;
+    for (const json::Value& policy : container["resizePolicy"].elements()) {
+      if (IsRestartedByResize(policy)) return true;
+    }
+  }
+  return false;
+}
+
 // Whether a container has a rule that restarts all of them.
 bool RestartsAll(json::Value spec) {
   for (const std::string_view list : {"containers", "initContainers"}) {
@@ -286,6 +297,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   pod.merges_spread_keys =
       ctx.release->GateEnabled("MatchLabelKeysInPodTopologySpreadSelectorMerge");
   pod.has_users_in_host_network = ctx.release->GateEnabled("UserNamespacesHostNetworkSupport");
+  pod.restarts_init_containers = RestartsInitContainers(old);
   pod.restarts_all =
       ctx.release->GateEnabled("RestartAllContainersOnContainerExits") || RestartsAll(old);
   pod.has_env_files = ctx.release->GateEnabled("EnvFiles") || HasFileKeyRef(old);
