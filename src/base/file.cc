@@ -96,7 +96,9 @@ Status Replace(const std::string& path, std::string_view content, mode_t mode,
     return FileError("fsync", path, ErrnoText(error));
   }
   if (rename(temporary.c_str(), path.c_str()) != 0) {
-    return FileError("rename", path, ErrnoText(errno));
+    const std::string why = ErrnoText(errno);
+    unlink(temporary.c_str());
+    return FileError("rename", path, why);
   }
   return OkStatus();
 }
