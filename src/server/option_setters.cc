@@ -23,11 +23,11 @@ base::Status AddStringsTo(std::vector<std::string>& list, std::string_view value
 
 base::Status SetAddressOf(std::string& address, std::string_view value) {
   if (value.empty()) return base::OkStatus();
-  const std::string_view text = base::Trim(value);
-  if (!golang::ParseIp(text)) {
+  const auto parsed = golang::ParseIp(base::Trim(value));
+  if (!parsed) {
     return base::BadRequest(base::StrCat("failed to parse IP: ", base::GoQuote(value)));
   }
-  address = text;
+  address = parsed->Unmap().ToString();
   return base::OkStatus();
 }
 

@@ -316,7 +316,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"etcd-servers-overrides", kMany, "",
      "Resources in an etcd of their own, group/resource#server;server: refused unless these are "
      "--etcd-servers, where all objects are",
-     &AddToList<&Options::etcd_servers_overrides>, ""},
+     &AddStrings<&Options::etcd_servers_overrides>, ""},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
      &SetDuration<&Options::event_ttl>, ""},

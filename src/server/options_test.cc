@@ -72,6 +72,8 @@ TEST(Options, ListsAreRecordsOfCsv) {
 TEST(Options, AddressesAreIpAddresses) {
   EXPECT_EQ(Parse({"--advertise-address= 192.0.2.1 "})->advertise_address, "192.0.2.1");
   EXPECT_EQ(Parse({"--bind-address="})->bind_address, "127.0.0.1");
+  EXPECT_EQ(Parse({"--bind-address=0:0:0:0:0:0:0:0"})->bind_address, "::");
+  EXPECT_EQ(Parse({"--bind-address=::ffff:127.0.0.1"})->bind_address, "127.0.0.1");
   for (const std::string flag : {"advertise-address", "bind-address"}) {
     for (const std::string text : {"localhost", "192.0.2", "192.0.02.1", "fe80::1%lo"}) {
       EXPECT_EQ(Parse({"--" + flag + "=" + text}).status().message(),
