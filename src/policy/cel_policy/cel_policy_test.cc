@@ -98,9 +98,8 @@ TEST_F(CelPolicyTest, BindingsApplyToThePolicyTheyNameNow) {
 }
 
 TEST_F(CelPolicyTest, EachPolicySeesTheVersionOfItsRules) {
-  const std::pair<std::string, std::string> policies[] = {
-      {"a", "v1"}, {"b", "v2"}, {"c", "v1"}, {"d", "v1"}, {"e", "v2"}};
-  for (const auto& [name, version] : policies) {
+  const auto put = [this](const std::string& name, std::string_view version,
+                          std::string_view seen) {
     cluster_.Put(testing::Cluster::kGroup, "validatingadmissionpolicies", "",
                  base::StrCat(R"({"metadata":{"name":")", name,
                               R"("},"spec":{"matchConstraints":{"matchPolicy":"Equivalent",)"
@@ -108,17 +107,23 @@ TEST_F(CelPolicyTest, EachPolicySeesTheVersionOfItsRules) {
                               R"("apiGroups":["autoscaling"],"operations":["CREATE"],)"
                               R"("resources":["horizontalpodautoscalers"],"apiVersions":[")",
                               version, R"("]}]},"validations":[{"expression":)",
-                              R"("object.apiVersion == 'autoscaling/)", version,
-                              R"(' && request.resource.version == ')", version, R"('"}]}})"));
+                              R"("object.apiVersion == 'autoscaling/)", seen,
+                              R"(' && request.resource.version == ')", seen, R"('"}]}})"));
     cluster_.Binding("validatingadmissionpolicybindings", name, name,
                      R"("validationActions":["Deny"])");
-  }
-  const base::Status status = cluster_.Validate(
-      R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},)"
-      R"("spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"Deployment","name":"d"}}})",
-      {"autoscaling", "v2", "horizontalpodautoscalers"},
-      {"autoscaling", "v2", "HorizontalPodAutoscaler"});
-  EXPECT_TRUE(status.ok()) << status.message();
+  };
+  const auto validate = [this] {
+    return cluster_.Validate(
+        R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"},)"
+        R"("spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"Deployment","name":"d"}}})",
+        {"autoscaling", "v2", "horizontalpodautoscalers"},
+        {"autoscaling", "v2", "HorizontalPodAutoscaler"});
+  };
+  for (const std::string name : {"a", "c", "d"}) put(name, "v1", "v1");
+  for (const std::string name : {"b", "e"}) put(name, "v2", "v2");
+  EXPECT_TRUE(validate().ok()) << validate().message();
+  put("f", "v1", "v2");
+  EXPECT_THAT(validate().message(), ::testing::HasSubstr("ValidatingAdmissionPolicy 'f'"));
 }
 
 TEST_F(CelPolicyTest, PatchesCannotMakeAnotherKind) {
