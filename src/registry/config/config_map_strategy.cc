@@ -30,7 +30,8 @@ void ValidateConfigMap(const Context&, json::Value object, FieldErrors& errors) 
   if (total > kMostDataBytes) errors.push_back(api::TooLong(FieldPath("[]"), kMostDataBytes));
 }
 
-// No data are defaulted to an empty map, no binary data are not.
+// kube-apiserver gives a ConfigMap without `data` an empty map, but none as `binaryData`: `{}` differs from
+// nothing there alone.
 void CheckDataChange(const Context& ctx, json::Value object, json::Value old, FieldErrors& errors) {
   CheckImmutableData(WithSentEmpty(ctx.arena, object, ctx.sent, "binaryData"), old,
                      {"data", "binaryData"}, errors);

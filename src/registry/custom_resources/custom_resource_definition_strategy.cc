@@ -85,7 +85,8 @@ class CustomResourceDefinitions final : public DefaultStrategy {
                          json::Append(ctx.arena, stored, storage));
   }
 
-  // Webhooks and owners of fields have seen an empty list of versions, which is not stored, nor is what has nothing else.
+  // Admission and managedFields see an empty `conversionReviewVersions`. It is not stored, and a webhook that
+  // has nothing else is not either.
   json::Value Complete(const Context& ctx, json::Value object) const override {
     const json::Value conversion = object["spec"]["conversion"];
     const json::Value webhook = conversion["webhook"];

@@ -216,7 +216,7 @@ struct VersionPaths {
 std::string_view SelectsWithoutSchema(Value version, const Parts& common) {
   const bool common_schema = Holds(common, "schema");
   const bool common_fields = Holds(common, "selectableFields");
-  // Of what all versions have in common, a schema that says nothing is one, too.
+  // What all versions have in common moves to the spec; an empty `schema: {}` counts as a schema there.
   const Value schema = version["schema"];
   if (common_schema == common_fields &&
       (common_fields ? schema : schema["openAPIV3Schema"]).is_object()) {

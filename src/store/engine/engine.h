@@ -61,8 +61,8 @@ class Engine final : public Cache {
   // Commits and publishes the writes as one batch. A write that cannot be stored fails alone and is
   // returned: what the others were judged by has not happened then.
   PendingWrite* CommitBatch(std::span<Write* const> writes);
-  // But for the deletions of what could not be read.
   void SetHealth(const base::Status& committed);
+  // But for the deletions of what could not be read.
   void PublishReadable(const std::vector<EventPtr>& events);
 
   // Used by the leader, and by a backup between two commits.
