@@ -18,19 +18,19 @@ namespace {
 void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors& errors) {
   const FieldPath path("spec", "updateStrategy");
   const FieldPath rolling_path = path.Child("rollingUpdate");
-  const json::Value rolling = strategy["rollingUpdate"];
   const std::string_view type = strategy["type"].AsString();
+  // Internally a partition is a number, never absent.
+  if (strategy["rollingUpdate"].is_object() && !strategy["rollingUpdate"].Has("partition")) {
+    strategy =
+        json::SetPath(ctx.arena, strategy, {"rollingUpdate", "partition"}, json::Value::Int(0));
+  }
+  const json::Value rolling = strategy["rollingUpdate"];
   if (type.empty()) {
     errors.push_back(api::Required(path, ""));
   } else if (type == "OnDelete") {
     if (rolling.is_null()) return;
-    // Internally a partition is a number, never absent.
-    const json::Value quoted =
-        rolling["partition"].is_null()
-            ? json::With(ctx.arena, rolling, "partition", json::Value::Int(0))
-            : rolling;
     errors.push_back(api::Invalid(
-        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", quoted),
+        rolling_path, GoValue(ctx, "io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy", rolling),
         "only allowed for updateStrategy 'RollingUpdate'"));
   } else if (type != "RollingUpdate") {
     errors.push_back(
