@@ -203,7 +203,7 @@ class Server final : public ApiServer {
       if (options_.data_dir.empty()) return base::OkStatus();
       kubeconfig_ = (std::filesystem::path(options_.data_dir) / "admin.kubeconfig").string();
     }
-    const base::Status written = WriteKubeconfig(kubeconfig_, identity_.credentials, url_);
+    base::Status written = WriteKubeconfig(kubeconfig_, identity_.credentials, url_);
     if (written.ok() || asked_for) return written;
     base::LogWarning("the administrator's kubeconfig is not up to date",
                      {{"file", kubeconfig_}, {"error", written.message()}});
