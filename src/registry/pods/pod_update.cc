@@ -54,7 +54,8 @@ json::Value Munged(json::Arena& arena, json::Value spec, json::Value old) {
   return spec;
 }
 
-void CheckActiveDeadline(json::Value spec, json::Value old, FieldErrors& errors) {
+// False if kube-apiserver looks no further.
+bool CheckActiveDeadline(json::Value spec, json::Value old, FieldErrors& errors) {
   const json::Value now = spec["activeDeadlineSeconds"];
   const json::Value before = old["activeDeadlineSeconds"];
   const FieldPath path("spec", "activeDeadlineSeconds");
@@ -62,14 +63,18 @@ void CheckActiveDeadline(json::Value spec, json::Value old, FieldErrors& errors)
     if (now.AsInt() < 0 || now.AsInt() > 2147483647) {
       errors.push_back(
           api::Invalid(path, now.AsInt(), "must be between 0 and 2147483647, inclusive"));
-    } else if (before.is_int() && before.AsInt() < now.AsInt()) {
+      return false;
+    }
+    if (before.is_int() && before.AsInt() < now.AsInt()) {
       errors.push_back(
           api::Invalid(path, now.AsInt(), "must be less than or equal to previous value"));
+      return false;
     }
   } else if (before.is_int()) {
     errors.push_back(
         api::Invalid(path, json::Value(), "must not update from a positive integer to nil value"));
   }
+  return true;
 }
 
 void CheckTolerationAdditions(json::Arena& arena, json::Value spec, json::Value old,
@@ -301,7 +306,7 @@ void ValidatePodUpdate(const Context& ctx, json::Value object, json::Value old,
   for (const std::string_view list : {"containers", "initContainers"}) {
     if (!CheckContainerChanges(list, spec[list], before[list], errors)) return;
   }
-  CheckActiveDeadline(spec, before, errors);
+  if (!CheckActiveDeadline(spec, before, errors)) return;
   CheckTolerationAdditions(ctx.arena, spec, before, errors);
   CheckGateRemovals(spec, before, errors);
   json::Value munged = Munged(ctx.arena, spec, before);
