@@ -29,17 +29,6 @@ struct StandIn {
 constexpr StandIn kMark = {"\xEE\x80\x80", "e000", kByteOrderMark};
 constexpr StandIn kSlash = {"\xEE\x80\x81", "e001", "/"};
 
-std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  while (true) {
-    const std::size_t at = text.find(from);
-    out.append(text.substr(0, at));
-    if (at == std::string_view::npos) return out;
-    out.append(to);
-    text.remove_prefix(at + from.size());
-  }
-}
-
 // The version 1.2, which Go's library does not know, becomes 1.0, which libyaml does not know.
 void ReplaceVersion(std::string& text) {
   std::size_t line = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
@@ -68,8 +57,8 @@ std::string ForLibyaml(std::string_view text, std::vector<StandIn>& used) {
     if (out.find(wanted, 1) == std::string::npos) return;
     if (out.find(stand_in.character) != std::string::npos) return;
     if (base::ToLower(out).find(stand_in.number) != std::string::npos) return;
-    out = out.substr(0, 1) + Replaced(std::string_view(out).substr(1), wanted,
-                                      base::StrCat(before, stand_in.character));
+    out = out.substr(0, 1) + base::ReplaceAll(std::string_view(out).substr(1), wanted,
+                                              base::StrCat(before, stand_in.character));
     used.push_back(stand_in);
   };
   put(kMark, "");
@@ -149,7 +138,7 @@ class TreeReader {
   std::string Text(std::string_view text) const {
     std::string out(text);
     for (const StandIn& stand_in : stand_ins_) {
-      out = Replaced(out, stand_in.character, stand_in.original);
+      out = base::ReplaceAll(out, stand_in.character, stand_in.original);
     }
     return out;
   }
