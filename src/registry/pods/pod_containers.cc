@@ -348,7 +348,7 @@ void CheckRestartPolicy(json::Value container, bool restarts_all, const FieldPat
 // all containers.
 void CheckRestartPolicyOfInit(json::Value container, bool restarts_all, const FieldPath& path,
                               FieldErrors& errors) {
-  if (container["restartPolicy"].AsString() == "Always" && !restarts_all) {
+  if (IsSidecar(container) && !restarts_all) {
     if (container["restartPolicyRules"].empty()) return;
     errors.push_back(
         api::Forbidden(path.Child("restartPolicyRules"),
@@ -423,7 +423,7 @@ void CheckInitContainer(json::Value container, const PodContext& pod, const Fiel
                         const FieldPath& path, FieldErrors& errors) {
   std::set<std::string> ports;  // init containers run one by one
   CheckHostPortConflicts(container, ports, list.Index(0), errors);
-  if (container["restartPolicy"].AsString() == "Always") {
+  if (IsSidecar(container)) {
     CheckHooksAndProbes(container, pod.spec, path, errors);
     return;
   }

@@ -17,8 +17,12 @@ inline constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernet
 inline constexpr std::string_view kSeccompContainer =
     "container.seccomp.security.alpha.kubernetes.io/";
 
-// The kubelet's pod that stands for a file of its node (a static pod) has it.
+// Set on the pod that a kubelet creates in the API for a static pod.
 inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+
+inline bool IsSidecar(json::Value init_container) {
+  return init_container["restartPolicy"].AsString() == "Always";
+}
 
 // Of a container's resizePolicy.
 inline bool IsRestartedByResize(json::Value policy) {

@@ -107,10 +107,6 @@ bool HasQos(json::Value pod, api::quota::QosClass qos) {
   return known && api::quota::QosOf(pod) == qos;
 }
 
-bool IsSidecar(json::Value init_container) {
-  return init_container["restartPolicy"].AsString() == "Always";
-}
-
 void CheckNothingRemoved(json::Value now, json::Value before, const FieldPath& path,
                          FieldErrors& errors) {
   for (const std::string_view amounts : {"requests", "limits"}) {
@@ -139,7 +135,7 @@ json::Value CheckInitContainer(json::Arena& arena, json::Value now, json::Value 
   }
   if (now == before || IsSidecar(now)) return munged;
   for (const json::Value& policy : now["resizePolicy"].elements()) {
-    if (policy["restartPolicy"].AsString() != "RestartContainer") continue;
+    if (!IsRestartedByResize(policy)) continue;
     errors.push_back(api::Forbidden(path,
                                     "non-sidecar init containers with a resize policy of "
                                     "RestartContainer cannot be resized"));

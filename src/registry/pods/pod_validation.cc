@@ -231,7 +231,7 @@ json::Value SentSpec(json::Value sent, bool is_pod) {
 // Whether a resize restarts an init container that has done its work.
 bool RestartsInitContainers(json::Value spec) {
   for (const json::Value& container : spec["initContainers"].elements()) {
-    if (container["restartPolicy"].AsString() == "Always") continue;
+    if (IsSidecar(container)) continue;
     for (const json::Value& policy : container["resizePolicy"].elements()) {
       if (IsRestartedByResize(policy)) return true;
     }
