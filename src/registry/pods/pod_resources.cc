@@ -60,13 +60,24 @@ void CheckRequest(std::string_view name, const api::Quantity& amount, const json
   }
 }
 
-// Each unknown claim is told with the names of all that there are; no more are told than that.
+// The error about an unknown claim lists all claims of the pod. When these lists come to so many bytes, further
+// unknown claims are not reported.
 constexpr std::size_t kMostDetails = std::size_t{16} << 20;
+
+std::string DetailOfUnknownClaim(const std::set<std::string_view>& known) {
+  std::string detail = "must be one of the names in pod.spec.resourceClaims";
+  if (known.empty()) detail += " which is empty";
+  for (const std::string_view name : known) {
+    detail += base::StrCat(name == *known.begin() ? ": " : ", ", name);
+  }
+  return detail;
+}
 
 void CheckClaims(json::Value claims, const std::set<std::string_view>& known, const FieldPath& path,
                  FieldErrors& errors) {
   std::set<std::string> seen;
   std::map<std::string, std::size_t, std::less<>> requests;  // how many of `seen` are of a claim
+  std::string detail;                                        // made for the first unknown claim
   std::size_t details = 0;
   std::size_t index = 0;
   for (const json::Value& claim : claims.elements()) {
@@ -96,13 +107,10 @@ void CheckClaims(json::Value claims, const std::set<std::string_view>& known, co
       if (seen.insert(key).second && slash != std::string::npos) ++requests[key.substr(0, slash)];
     }
     if (known.contains(name) || details > kMostDetails) continue;
+    if (detail.empty()) detail = DetailOfUnknownClaim(known);
+    details += detail.size();
     api::FieldError error = api::NotFound(at, name);
-    error.detail = "must be one of the names in pod.spec.resourceClaims";
-    if (known.empty()) error.detail += " which is empty";
-    for (const std::string_view other : known) {
-      error.detail += base::StrCat(other == *known.begin() ? ": " : ", ", other);
-    }
-    details += error.detail.size();
+    error.detail = detail;
     errors.push_back(std::move(error));
   }
 }
