@@ -109,16 +109,17 @@ base::Status WriteKubeconfig(const std::string& path, const Credentials& credent
                              std::string_view server) {
   // Who brings their own certificate for serving brings its authority along, too.
   const std::string authority = base::Base64Encode(credentials.authority_pem);
-  const std::string text = base::StrCat(
-      "apiVersion: v1\nkind: Config\nclusters:\n- name: portcullis\n  cluster:\n"
-      "    server: ",
-      server, "\n    certificate-authority-data: ", authority,
-      "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ",
-      base::Base64Encode(credentials.administrator.certificate_pem),
-      "\n    client-key-data: ", base::Base64Encode(credentials.administrator.key_pem),
-      "\ncontexts:\n- name: portcullis\n  context:\n    cluster: portcullis\n"
-      "    user: admin\ncurrent-context: portcullis\n");
-  return base::WriteFile(path, text, base::Durability::kNone);
+  return base::WriteFile(
+      path,
+      base::StrCat("apiVersion: v1\nkind: Config\nclusters:\n- name: portcullis\n  cluster:\n"
+                   "    server: ",
+                   server, "\n    certificate-authority-data: ", authority,
+                   "\nusers:\n- name: admin\n  user:\n    client-certificate-data: ",
+                   base::Base64Encode(credentials.administrator.certificate_pem),
+                   "\n    client-key-data: ", base::Base64Encode(credentials.administrator.key_pem),
+                   "\ncontexts:\n- name: portcullis\n  context:\n    cluster: portcullis\n"
+                   "    user: admin\ncurrent-context: portcullis\n"),
+      base::Durability::kNone);
 }
 
 }  // namespace portcullis::server
