@@ -425,8 +425,8 @@ class GarbageCollector final : public Controller {
   base::Mutex mutex_;
   // Both of the controller's own thread.
   std::shared_ptr<const api::catalog::Catalog> catalog_;
-  base::SteadyTime searches_from_ =
-      base::SteadyTime::min();  // what lies between it and now may be spent, a second each
+  // Each search moves it on by a second, up to the present.
+  base::SteadyTime searches_from_ = base::SteadyTime::min();
   std::map<std::string, Node> nodes_ PC_GUARDED_BY(mutex_);
   std::map<std::string, std::set<std::string>, std::less<>> dependents_ PC_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> departed_ PC_GUARDED_BY(mutex_);
