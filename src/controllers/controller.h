@@ -57,6 +57,10 @@ struct ControllerContext {
   AggregatedServers* aggregated = nullptr;  // null: they are not called
 };
 
+// When to look again at what depends on objects that cannot be decrypted (store::CheckReadable); they may be, with
+// another key.
+inline constexpr base::Duration kReadAgain = std::chrono::seconds(30);
+
 // Takes keys of work; the same key waiting twice is done once. Thread-safe.
 using Enqueue = std::function<void(std::string key)>;
 

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "store/at_rest.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -165,21 +166,25 @@ class GarbageCollector final : public Controller {
   // What a reference leads to.
   enum class Owner {
     kPresent,  // or cannot be judged
+    kUnreadable,
     kGone,
     kWaiting,  // is being deleted and waits for the object that refers to it
   };
 
   // An owner counts as present if it is stored under the name the reference gives with the uid it
-  // gives.
+  // gives, or if that cannot be read.
   Owner Judge(Value reference, const std::string& ns) {
     const auto* resource = ResourceOf(reference);
     if (resource == nullptr) return Owner::kPresent;
     if (resource->namespaced && ns.empty()) return Owner::kPresent;  // no such owner may be named
     const api::GroupResource stored = resource->stored_as();
+    const std::string_view owner_ns = resource->namespaced ? std::string_view(ns) : "";
     const store::ObjectPtr owner =
-        context_.store.Get({stored.group, stored.resource,
-                            resource->namespaced ? std::string_view(ns) : std::string_view(),
-                            reference["name"].AsString()});
+        context_.store.Get({stored.group, stored.resource, owner_ns, reference["name"].AsString()});
+    if (owner == nullptr &&
+        !store::CheckReadable(context_.store, {stored.group, stored.resource}, owner_ns).ok()) {
+      return Owner::kUnreadable;
+    }
     if (owner == nullptr || owner->uid() != reference["uid"].AsString()) return Owner::kGone;
     const Value object = owner->document().root();
     const bool waits = reference["blockOwnerDeletion"].AsBool() &&
@@ -202,18 +207,22 @@ class GarbageCollector final : public Controller {
     json::Arena arena;
     json::ArrayBuilder present(arena);
     bool waited_for = false;
+    bool unreadable = false;
     Missing missing;
     const Value references = object["metadata"]["ownerReferences"];
     for (const Value& reference : references.elements()) {
       const Owner owner = Judge(reference, place.ns);
-      if (owner == Owner::kPresent) present.Add(reference);
+      if (owner == Owner::kPresent || owner == Owner::kUnreadable) present.Add(reference);
+      unreadable |= owner == Owner::kUnreadable;
       if (owner == Owner::kGone && !HasDeparted(reference["uid"].AsString())) {
         NoteMissing(reference, missing);
       }
       waited_for |= owner == Owner::kWaiting;
     }
     if (!place.ns.empty()) TellOfOtherNamespaces(place, object, missing);
-    if (present.size() == references.size()) return std::nullopt;
+    if (present.size() == references.size()) {
+      return unreadable ? std::optional<base::Duration>(kReadAgain) : std::nullopt;
+    }
     // Another owner keeps it: it only leaves the ones that go.
     if (present.size() > 0) return SetOwners(arena, place, object, present.Build());
     // Objects that own each other in a circle would wait for each other: it blocks no owner any more.
@@ -395,7 +404,19 @@ class GarbageCollector final : public Controller {
     return RemoveFinalizer(place, object, kForeground);
   }
 
+  // Dependents that cannot be read would be collected once they can, if their owner were gone by then.
+  bool AllDependentsAreReadable(const Place& owner) const {
+    for (const auto* resource : context_.catalog.Get()->resources()) {
+      const api::GroupResource stored = resource->stored_as();
+      if (!store::CheckReadable(context_.store, {stored.group, stored.resource}, owner.ns).ok()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   std::optional<base::Duration> Orphan(const std::string& uid, const Place& place, Value object) {
+    if (!AllDependentsAreReadable(place)) return kReadAgain;
     for (const auto& [dependent_uid, dependent_place] : Dependents(uid)) {
       const store::ObjectPtr dependent = Find(dependent_uid, dependent_place);
       if (dependent == nullptr) continue;

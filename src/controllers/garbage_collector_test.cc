@@ -19,7 +19,7 @@
 namespace portcullis::controllers {
 namespace {
 
-// Counts how often a whole collection is read.
+// Counts how often a whole collection is read. Of one collection objects cannot be decrypted.
 class CountingReader final : public store::Reader {
  public:
   explicit CountingReader(const store::Reader& reader) : reader_(reader) {}
@@ -30,6 +30,7 @@ class CountingReader final : public store::Reader {
     return reader_.List(collection, ns);
   }
   base::Result<store::Page> ListPage(const store::ListRequest& request) const override {
+    if (request.collection.resource == unreadable) return base::InternalError("no key");
     return reader_.ListPage(request);
   }
   std::size_t Count(const store::Collection& collection) const override {
@@ -38,6 +39,7 @@ class CountingReader final : public store::Reader {
   std::int64_t revision() const override { return reader_.revision(); }
 
   mutable int lists = 0;
+  std::string unreadable;
 
  private:
   const store::Reader& reader_;
@@ -75,10 +77,14 @@ class GarbageCollectorTest : public ::testing::Test {
                                  R"({"apiVersion":"v1","kind":"Secret","name":")", owner,
                                  R"(","uid":")", owner, "\"}");
     }
-    const auto owned = Create("configmaps", "team", std::string(uid), uid,
-                              base::StrCat(R"(,"ownerReferences":[)", references, "]"));
-    controller_->OnEvent({.type = store::EventType::kAdded, .object = owned}, [](std::string) {});
-    EXPECT_FALSE(controller_->Reconcile(std::string(uid)));
+    EXPECT_FALSE(Collect(uid, base::StrCat(R"(,"ownerReferences":[)", references, "]")));
+  }
+
+  // Makes a ConfigMap and has the collector look at it.
+  std::optional<base::Duration> Collect(std::string_view uid, std::string_view rest) {
+    const auto made = Create("configmaps", "team", std::string(uid), uid, rest);
+    controller_->OnEvent({.type = store::EventType::kAdded, .object = made}, [](std::string) {});
+    return controller_->Reconcile(std::string(uid));
   }
 
   std::ptrdiff_t Events() const {
@@ -86,7 +92,7 @@ class GarbageCollectorTest : public ::testing::Test {
   }
 
   const std::unique_ptr<store::Store> store_ = store::OpenMemory();
-  const CountingReader reader_{*store_};
+  CountingReader reader_{*store_};
   Asked client_;
   const release::Release release_ = release::Release::Open("1.36").value();
   const base::Published<api::catalog::Catalog> catalog_{api::catalog::Catalog::BuiltIn({}).value()};
@@ -104,6 +110,29 @@ TEST_F(GarbageCollectorTest, ReadsACollectionOnceForAllOwnersThatAreMissing) {
   EXPECT_EQ(reader_.lists, 1);
   // That one is in another namespace.
   EXPECT_EQ(client_.requests, (std::vector<std::string>{"create events", "delete configmaps"}));
+}
+
+TEST_F(GarbageCollectorTest, AnOwnerThatCannotBeReadIsNotGone) {
+  constexpr std::string_view kOwned =
+      R"(,"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"s","uid":"s"}])";
+  reader_.unreadable = "secrets";
+  EXPECT_EQ(Collect("c", kOwned), kReadAgain);
+  EXPECT_TRUE(client_.requests.empty());
+  reader_.unreadable.clear();
+  EXPECT_FALSE(controller_->Reconcile("c"));
+  EXPECT_EQ(client_.requests, (std::vector<std::string>{"delete configmaps"}));
+}
+
+// Such dependents would lose their owner and be collected once they can be read.
+TEST_F(GarbageCollectorTest, DependentsAreNotOrphanedUnread) {
+  constexpr std::string_view kEnding =
+      R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["orphan"])";
+  reader_.unreadable = "pods";
+  EXPECT_EQ(Collect("c", kEnding), kReadAgain);
+  EXPECT_TRUE(client_.requests.empty());
+  reader_.unreadable.clear();
+  EXPECT_FALSE(controller_->Reconcile("c"));
+  EXPECT_EQ(client_.requests, (std::vector<std::string>{"patch configmaps"}));
 }
 
 TEST_F(GarbageCollectorTest, AnObjectHasAFewEventsAtMost) {

@@ -3,6 +3,7 @@
 #include "controllers/volume_protection.h"
 
 #include "base/strings.h"
+#include "store/at_rest.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -76,6 +77,7 @@ class ClaimProtection final : public Controller {
     if (claim == nullptr) return std::nullopt;
     const json::Value object = claim->document().root();
     if (!IsEnding(object, kClaimFinalizer)) return std::nullopt;
+    if (!store::CheckReadable(context_.store, {"", "pods"}, ns).ok()) return kReadAgain;
     for (const store::ObjectPtr& pod : context_.store.List({"", "pods"}, ns)) {
       const json::Value root = pod->document().root();
       // One without a node has mounted nothing; its deletion comes to us otherwise.

@@ -38,6 +38,7 @@ constexpr store::Collection kDecisive[] = {
     {"", "namespaces"},
     {"", "resourcequotas"},
     {"", "serviceaccounts"},
+    {"", "services"},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicies"},
     {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings"},
     {"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
@@ -48,10 +49,17 @@ constexpr store::Collection kDecisive[] = {
     {"apiregistration.k8s.io", "apiservices"},
     {"flowcontrol.apiserver.k8s.io", "flowschemas"},
     {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"},
+    {"networking.k8s.io", "ingressclasses"},
+    {"networking.k8s.io", "ipaddresses"},
+    {"networking.k8s.io", "servicecidrs"},
+    {"node.k8s.io", "runtimeclasses"},
     {"rbac.authorization.k8s.io", "clusterrolebindings"},
     {"rbac.authorization.k8s.io", "clusterroles"},
     {"rbac.authorization.k8s.io", "rolebindings"},
     {"rbac.authorization.k8s.io", "roles"},
+    {"resource.k8s.io", "deviceclasses"},
+    {"scheduling.k8s.io", "priorityclasses"},
+    {"storage.k8s.io", "storageclasses"},
 };
 
 base::Status CheckDecisive(const store::Store& store) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "store/store.h"
@@ -16,6 +17,11 @@ namespace portcullis::store {
 // kInternalError with kube-apiserver's text; OK if there is no such object. ListPage() of its
 // collection fails likewise, and so does every write to it.
 base::Status Unreadable(const Store& store, const Key& key);
+
+// Why objects of a collection, or of one namespace of it, cannot be read. Get() and List() leave these out; what takes
+// a missing object for one that is gone asks this first. OK if all can be read.
+base::Status CheckReadable(const Reader& reader, const Collection& collection,
+                           std::string_view ns = {});
 
 // As the precondition of a deletion, the revision of an object that cannot be read: it is removed, unseen, and
 // without an event.

@@ -196,6 +196,81 @@ def what_decides_must_be_readable(program, _):
             fail(f"said: {done.stderr}")
 
 
+def definition():
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"metadata": {"name": "foos.x.io"},
+            "spec": {"group": "x.io", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+
+
+def policy():
+    """One that refuses ConfigMaps named `x` as long as a parameter says so."""
+    matches = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}]}
+    return {"metadata": {"name": "p"},
+            "spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "matchConstraints": matches,
+                     "validations": [{"expression": "object.metadata.name != params.data.forbidden"}]}}
+
+
+def binding():
+    selector = {"matchLabels": {"forbids": "yes"}}
+    return {"metadata": {"name": "p"},
+            "spec": {"policyName": "p", "validationActions": ["Deny"],
+                     "paramRef": {"namespace": "default", "selector": selector, "parameterNotFoundAction": "Allow"}}}
+
+
+def what_cannot_be_read_is_not_gone(program, _):
+    encrypted = "configmaps, poddisruptionbudgets.policy, foos.x.io"
+    admission = "/apis/admissionregistration.k8s.io/v1"
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "w"}}
+    flags = ("--controllers=namespace-controller", "--disable-admission-plugins=ServiceAccount")
+    with tempfile.TemporaryDirectory() as folder:
+        with started(program, folder, config(folder, [(encrypted, [("aesgcm", ["k1"])])]), *flags) as server:
+            for path, body in (
+                ("/api/v1/namespaces", {"metadata": {"name": "a"}}),
+                ("/api/v1/namespaces/a/configmaps", {"metadata": {"name": "c"}}),
+                (definitions, definition()),
+                ("/api/v1/namespaces/default/configmaps",
+                 {"metadata": {"name": "c", "labels": {"forbids": "yes"}}, "data": {"forbidden": "x"}}),
+                (f"{admission}/validatingadmissionpolicies", policy()),
+                (f"{admission}/validatingadmissionpolicybindings", binding()),
+                ("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+                 {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "w"}}}}),
+                ("/api/v1/namespaces/default/pods",
+                 {"metadata": {"name": "w", "labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}),
+                ("/api/v1/namespaces/default/pods/w/binding", {"metadata": {"name": "w"}, "target": {"kind": "Node", "name": "n"}}),
+            ):
+                expect(path, server.call("POST", path, body)[0], 201)
+            pod = server.call("GET", "/api/v1/namespaces/default/pods/w")[1]
+            running = {**pod, "status": {**pod["status"], "phase": "Running"}}
+            expect("the pod runs", server.call("PUT", "/api/v1/namespaces/default/pods/w/status", running)[0], 200)
+            until("the definition", lambda: server.call("POST", "/apis/x.io/v1/namespaces/default/foos", {
+                "apiVersion": "x.io/v1", "kind": "Foo", "metadata": {"name": "f"}})[0] == 201)
+            expect("what the policy forbids", server.call("POST", SECRETS, {"metadata": {"name": "x"}})[0], 422)
+            expect("an eviction", server.call("POST", "/api/v1/namespaces/default/pods/w/eviction", eviction)[0], 429)
+        with started(program, folder, config(folder, [(encrypted, [("aesgcm", ["k2"])])]), *flags) as server:
+            expect("the definition's deletion", server.call("DELETE", f"{definitions}/foos.x.io")[0], 200)
+            expect("the namespace's deletion", server.call("DELETE", "/api/v1/namespaces/a")[0], 200)
+            status, answer = server.call("POST", SECRETS, {"metadata": {"name": "x"}})
+            expect("what the policy forbids", status, 422)
+            if "no matching key was found" not in answer["message"]:
+                fail(f"why: {answer['message']}")
+            status, answer = server.call("POST", "/api/v1/namespaces/default/pods/w/eviction", eviction)
+            expect("an eviction", (status, "no matching key was found" in answer["message"]), (500, True))
+
+            def told():
+                conditions = server.call("GET", "/api/v1/namespaces/a")[1]["status"].get("conditions", [])
+                return any("no matching key was found" in condition["message"] for condition in conditions)
+
+            until("why the namespace stays", told)
+            expect("the definition", server.call("GET", f"{definitions}/foos.x.io")[0], 200)
+        with started(program, folder, config(folder, [(encrypted, [("aesgcm", ["k2", "k1"])])]), *flags) as server:
+            until("the namespace", lambda: server.call("GET", "/api/v1/namespaces/a")[0] == 404)
+            until("the definition", lambda: server.call("GET", f"{definitions}/foos.x.io")[0] == 404)
+            expect("the definition anew", server.call("POST", definitions, definition())[0], 201)
+            until("no objects of before", lambda: server.call("GET", "/apis/x.io/v1/namespaces/default/foos")[1].get("items") == [])
+
+
 def wrong_files(program, _):
     cases = [
         ("resources: []\n", "Object 'Kind' is missing"),
@@ -218,4 +293,4 @@ def wrong_files(program, _):
 
 if __name__ == "__main__":
     run("encryption", __doc__, [no_plain_value_on_the_disk, keys_change, a_file_that_changes, a_key_is_missing,
-                                what_decides_must_be_readable, wrong_files])
+                                what_decides_must_be_readable, what_cannot_be_read_is_not_gone, wrong_files])

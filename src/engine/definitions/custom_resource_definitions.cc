@@ -16,6 +16,7 @@
 #include "engine/definitions/custom_resource_conditions.h"
 #include "engine/write/cluster_writer.h"
 #include "json/reader.h"
+#include "store/at_rest.h"
 
 namespace portcullis::engine {
 namespace {
@@ -24,7 +25,8 @@ using json::Value;
 
 constexpr store::Collection kDefinitions{"apiextensions.k8s.io", "customresourcedefinitions"};
 constexpr std::string_view kCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
-constexpr int kRetries = 8;
+constexpr int kRetries = 8;  // at once, then once a second
+constexpr std::chrono::seconds kRetryAfter{1};
 
 bool IsTerminating(Value object) { return !object["metadata"]["deletionTimestamp"].is_null(); }
 
@@ -199,13 +201,34 @@ void CustomResourceDefinitions::Run() {
     std::string name;
     {
       base::MutexLock lock(mutex_);
-      while (pending_.empty() && !stopping_) changed_.Wait(mutex_);
+      while (!IsWorkDue()) {
+        if (failed_.empty()) {
+          changed_.Wait(mutex_);
+        } else {
+          changed_.WaitUntil(mutex_, retry_at_);
+        }
+      }
       if (stopping_) return;
       name = *pending_.begin();
       pending_.erase(pending_.begin());
     }
-    for (int attempt = 0; attempt < kRetries && !Sync(name); ++attempt) continue;
+    if (Tried(name)) continue;
+    base::MutexLock lock(mutex_);
+    if (failed_.empty()) retry_at_ = world_.clock->Steady() + kRetryAfter;
+    failed_.insert(name);
   }
+}
+
+bool CustomResourceDefinitions::IsWorkDue() {
+  if (!failed_.empty() && world_.clock->Steady() >= retry_at_) pending_.merge(failed_);
+  return stopping_ || !pending_.empty();
+}
+
+bool CustomResourceDefinitions::Tried(const std::string& name) {
+  for (int attempt = 0; attempt < kRetries; ++attempt) {
+    if (Sync(name)) return true;
+  }
+  return false;
 }
 
 bool CustomResourceDefinitions::Sync(const std::string& name) {
@@ -242,7 +265,9 @@ bool CustomResourceDefinitions::Finish(const std::string& name, const store::Obj
     // Followed before it is looked at, so that none goes unseen.
     auto& departures = departures_[name];
     if (departures == nullptr) departures = std::make_unique<Departures>(*this, name, definition);
-    if (ClearInstances(definition) > 0) return true;
+    const base::Result<std::size_t> left = ClearInstances(definition);
+    if (!left.ok()) return false;
+    if (*left > 0) return true;
   }
   departures_.erase(name);
   json::ArrayBuilder kept(arena);
@@ -265,10 +290,15 @@ bool CustomResourceDefinitions::Finish(const std::string& name, const store::Obj
 // Finalizers of the objects are honoured: such an object is only marked, and holds the rest up.
 // Nothing of this looks into the objects further than their metadata, so that a conversion webhook
 // that is gone holds up nothing.
-std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
+base::Result<std::size_t> CustomResourceDefinitions::ClearInstances(Value definition) {
   const store::Collection collection = InstancesOf(definition);
   // Those of a group of Kubernetes are not served: what is stored there is Kubernetes' own.
-  if (built_in_->FindGroup(collection.group) != nullptr) return 0;
+  if (built_in_->FindGroup(collection.group) != nullptr) return std::size_t{0};
+  TRY(store::CheckReadable(*world_.store, collection));
+  base::Status failure;
+  const auto note = [&](const base::Status& written) {
+    if (!written.ok() && written.reason() != base::Reason::kNotFound) failure = written;
+  };
   for (const store::ObjectPtr& item : world_.store->List(collection)) {
     const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
     store::Preconditions preconditions;
@@ -276,7 +306,7 @@ std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
     json::Arena arena;
     const Value object = Parsed(arena, item);
     if (object["metadata"]["finalizers"].empty()) {
-      (void)world_.store->Delete(key, preconditions);
+      note(world_.store->Delete(key, preconditions).status());
       continue;
     }
     if (IsTerminating(object)) continue;
@@ -286,8 +316,9 @@ std::size_t CustomResourceDefinitions::ClearInstances(Value definition) {
                            json::Value::Int(0));
     marked = json::SetPath(arena, marked, {"metadata", "generation"},
                            json::Value::Int(marked["metadata"]["generation"].AsInt() + 1));
-    (void)world_.store->Update(key, EncodeAsIs(arena, marked, true), preconditions);
+    note(world_.store->Update(key, EncodeAsIs(arena, marked, true), preconditions).status());
   }
+  TRY(failure);
   return world_.store->Count(collection);
 }
 

@@ -19,6 +19,7 @@
 
 #include "api/catalog/catalog.h"
 #include "api/conversion/custom_converter.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/published.h"
 #include "engine/definitions/custom_resource_names.h"
@@ -71,11 +72,15 @@ class CustomResourceDefinitions final : public store::Observer {
   void Compile(const std::string& name, Definition& definition);
   void Examine(const std::string& name);
   void Run();
+  // Whether a name is pending, or it is time to stop.
+  bool IsWorkDue() PC_REQUIRES(mutex_);
+  // False if all attempts have failed.
+  bool Tried(const std::string& name);
   // What to do for one definition; false if it must be tried again.
   bool Sync(const std::string& name);
   bool Finish(const std::string& name, const store::ObjectPtr& object);
-  // Deletes or marks every object; how many are still there.
-  std::size_t ClearInstances(json::Value definition);
+  // Deletes or marks every object; how many are still there. An error means that it must be tried again.
+  base::Result<std::size_t> ClearInstances(json::Value definition);
   bool Write(json::Value next);
 
   const World& world_;
@@ -90,6 +95,8 @@ class CustomResourceDefinitions final : public store::Observer {
   base::CondVar changed_;
   std::map<std::string, Definition> definitions_ PC_GUARDED_BY(mutex_);
   std::set<std::string> pending_ PC_GUARDED_BY(mutex_);
+  std::set<std::string> failed_ PC_GUARDED_BY(mutex_);  // are pending again at `retry_at_`
+  base::SteadyTime retry_at_ PC_GUARDED_BY(mutex_);
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
 };
 

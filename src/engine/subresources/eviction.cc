@@ -17,6 +17,7 @@
 #include "engine/write/deletion.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "store/at_rest.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -156,9 +157,11 @@ json::Value Charged(Operation& op, json::Value budget) {
   return json::SetPath(arena, budget, {"status", "conditions"}, conditions.Build());
 }
 
-std::vector<store::ObjectPtr> BudgetsOf(Operation& op, json::Value pod) {
+base::Result<std::vector<store::ObjectPtr>> BudgetsOf(Operation& op, json::Value pod) {
+  constexpr store::Collection kBudgets{"policy", "poddisruptionbudgets"};
+  TRY(store::CheckReadable(*op.world.store, kBudgets, op.ns));
   std::vector<store::ObjectPtr> out;
-  for (store::ObjectPtr& object : op.world.store->List({"policy", "poddisruptionbudgets"}, op.ns)) {
+  for (store::ObjectPtr& object : op.world.store->List(kBudgets, op.ns)) {
     const auto selector = api::LabelSelector::FromJson(object->document()["spec"]["selector"]);
     if (selector.ok() && selector->Matches(pod["metadata"]["labels"])) {
       out.push_back(std::move(object));
@@ -260,7 +263,7 @@ class Eviction final : public Execution {
     unready_under_.clear();
     budget_ = nullptr;
     const auto budgets =
-        IsBeyondBudgets(pod) ? std::vector<store::ObjectPtr>() : BudgetsOf(op_, pod);
+        IsBeyondBudgets(pod) ? std::vector<store::ObjectPtr>() : TRY(BudgetsOf(op_, pod));
     if (!budgets.empty()) {
       if (MayGoUnhealthy(pod, budgets.front()->document().root())) {
         unready_under_ = std::string(budgets.front()->name());
@@ -414,7 +417,7 @@ base::Result<std::optional<DeleteOptions>> AdmitEviction(Operation& op, const In
   const store::ObjectPtr current = op.world.store->Get(KeyOf(op, op.name));
   if (current != nullptr) {
     const json::Value pod = TRY(FromStore(op, current));
-    if (!IsBeyondBudgets(pod) && BudgetsOf(op, pod).size() > 1) {
+    if (!IsBeyondBudgets(pod) && TRY(BudgetsOf(op, pod)).size() > 1) {
       return std::optional<DeleteOptions>();
     }
   }

@@ -4,6 +4,7 @@
 
 #include "base/fiber.h"
 #include "base/strings.h"
+#include "store/at_rest.h"
 
 namespace portcullis::policy {
 namespace {
@@ -102,6 +103,7 @@ base::Result<std::vector<Param>> CollectParams(const ParamSource& source, const 
   const store::Collection collection{source.resource.group, source.resource.resource};
   if (reader != nullptr && ref.selector != nullptr) {
     if (!ref.selector->error.ok()) return base::Invalid(ref.selector->error.message());
+    TRY(store::CheckReadable(*reader, collection, ns));
     for (const store::ObjectPtr& object : List(*reader, collection, ns)) {
       if (!ref.selector->labels.Matches(object->document()["metadata"]["labels"])) continue;
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
@@ -111,6 +113,8 @@ base::Result<std::vector<Param>> CollectParams(const ParamSource& source, const 
         Get(*reader, {collection.group, collection.resource, ns, ref.name});
     if (object != nullptr) {
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
+    } else {
+      TRY(store::CheckReadable(*reader, collection, ns));
     }
   }
   if (params.empty() && ref.deny_if_missing) {

@@ -412,6 +412,11 @@ base::Status Unreadable(const Store& store, const Key& key) {
   return static_cast<const Cache&>(store).Unreadable(key);
 }
 
+base::Status CheckReadable(const Reader& reader, const Collection& collection,
+                           std::string_view ns) {
+  return reader.ListPage({.collection = collection, .ns = ns, .limit = 1}).status();
+}
+
 bool IsStale(const Store& store, const Object& object) {
   return static_cast<const Cache&>(store).IsStale(object);
 }
