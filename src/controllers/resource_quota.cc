@@ -13,6 +13,7 @@
 
 #include "api/quota/evaluator.h"
 #include "base/strings.h"
+#include "store/at_rest.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -74,10 +75,18 @@ class ResourceQuotas final : public Controller {
 
   std::optional<base::Duration> Reconcile(const std::string& ns) override {
     std::optional<base::Duration> again;
-    for (const store::ObjectPtr& quota : context_.store.List({"", "resourcequotas"}, ns)) {
-      const std::optional<base::Duration> wait = ReconcileQuota(*quota);
+    const auto quotas = context_.store.List({"", "resourcequotas"}, ns);
+    Looks& looks = looks_[ns];
+    std::erase_if(looks, [&quotas](const auto& look) {
+      return std::none_of(quotas.begin(), quotas.end(), [&look](const store::ObjectPtr& quota) {
+        return quota->uid() == look.first;
+      });
+    });
+    for (const store::ObjectPtr& quota : quotas) {
+      const std::optional<base::Duration> wait = ReconcileQuota(*quota, looks);
       if (wait) again = again ? std::min(*again, *wait) : *wait;
     }
+    if (looks.empty()) looks_.erase(ns);
     return again;
   }
 
@@ -87,20 +96,23 @@ class ResourceQuotas final : public Controller {
     Resources used;
     base::SteadyTime at;
   };
+  using Looks = std::map<std::string, Look>;  // by the uid of the quota
 
-  std::optional<base::Duration> ReconcileQuota(const store::Object& quota) {
+  std::optional<base::Duration> ReconcileQuota(const store::Object& quota, Looks& looks) {
     const json::Value root = quota.document().root();
     const Resources hard = api::quota::ReadResources(root["spec"]["hard"]);
     const Resources in_force = api::quota::ReadResources(root["status"]["hard"]);
     const Resources used = api::quota::ReadResources(root["status"]["used"]);
     const base::SteadyTime now = context_.clock.Steady();
     next_end_.reset();
-    auto [look, is_new] = looks_.try_emplace(std::string(quota.uid()), Look{used, now});
+    auto [look, is_new] = looks.try_emplace(std::string(quota.uid()), Look{used, now});
     const bool hard_changed = !api::quota::Equal(hard, in_force);
     const base::Duration since = now - look->second.at;
     if (!hard_changed && !is_new && since < kSettled) return kSettled - since;
 
-    const Resources counted = Count(root, hard, quota.ns());
+    const base::Result<Resources> recount = Count(root, hard, quota.ns());
+    if (!recount.ok()) return kReadAgain;
+    const Resources& counted = *recount;
     const Resources after = Settle(counted, used, look->second.used);
     const bool charged_meanwhile = !api::quota::Equal(used, look->second.used);
     look->second = {after, now};
@@ -140,7 +152,7 @@ class ResourceQuotas final : public Controller {
     return std::max<base::Duration>(*next_end_ - context_.clock.Now(), 0ms) + kSettled;
   }
 
-  Resources Count(json::Value quota, const Resources& hard, std::string_view ns) {
+  base::Result<Resources> Count(json::Value quota, const Resources& hard, std::string_view ns) {
     // Scopes are judged by the names of the spec, as the status may not have them yet.
     json::Arena arena;
     const json::Value judged =
@@ -150,8 +162,9 @@ class ResourceQuotas final : public Controller {
       const auto evaluator = api::quota::MakeEvaluator(
           resource, {.release = context_.release, .lookup = &lookup_, .clock = &context_.clock});
       if (api::quota::MatchingNames(*evaluator, hard).empty()) continue;
-      for (const store::ObjectPtr& object :
-           context_.store.List({resource.group, resource.resource}, ns)) {
+      const store::Collection collection{resource.group, resource.resource};
+      TRY(store::CheckReadable(context_.store, collection, ns));
+      for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
         const json::Value root = object->document().root();
         const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);
         if (!matches.ok() || !*matches) continue;
@@ -198,7 +211,7 @@ class ResourceQuotas final : public Controller {
 
   const ControllerContext& context_;
   const StoreLookup lookup_;
-  std::map<std::string, Look> looks_;  // by uid
+  std::map<std::string, Looks> looks_;  // by namespace
   // Found by the last Count().
   std::optional<base::WallTime> next_end_;
 };
