@@ -10,6 +10,7 @@
 #include "json/duplicates.h"
 #include "json/go_errors.h"
 #include "json/reader.h"
+#include "json/sorted.h"
 #include "json/working_copy.h"
 #include "json/writer.h"
 
@@ -46,6 +47,12 @@ class Application {
   bool Equal(const Slot& slot, const Value& value) {
     if (!options_.repeats_keys) return internal::WorkingCopy::Equal(slot, value);
     return LastOfDuplicates(arena_, copy_.Freeze(slot)) == LastOfDuplicates(arena_, value);
+  }
+
+  // What a slot holds once all of it has been compared.
+  Value LookedInto(const Slot& slot) {
+    const Value value = copy_.Freeze(slot);
+    return Sorted(arena_, options_.repeats_keys ? LastOfDuplicates(arena_, value) : value);
   }
 
   // A path operand: "path" or "from".
@@ -160,7 +167,11 @@ class Application {
     if (!path.ok()) return path.status().Annotate("test operation failed to decode path");
     base::Status failed = Failure(StrCat("testing value ", *path, " failed: test failed"));
     const Value expected = operation["value"];
-    if (path->empty()) return Equal(copy_.root(), expected) ? base::OkStatus() : failed;
+    if (path->empty()) {
+      if (!Equal(copy_.root(), expected)) return failed;
+      copy_.Replace(LookedInto(copy_.root()));
+      return base::OkStatus();
+    }
     const Place place = copy_.Find(*path);
     if (place.container == nullptr) {
       return Failure(
@@ -170,10 +181,7 @@ class Application {
     if (!slot.ok()) return slot.status().Annotate(StrCat("error in test for path: '", *path, "'"));
     const bool equal = *slot == nullptr ? expected.is_null() : Equal(**slot, expected);
     if (!equal) return failed;
-    // All of it has been looked into.
-    if (options_.repeats_keys && *slot != nullptr) {
-      **slot = {LastOfDuplicates(arena_, copy_.Freeze(**slot)), nullptr};
-    }
+    if (*slot != nullptr) **slot = {LookedInto(**slot), nullptr};
     return base::OkStatus();
   }
 
@@ -189,7 +197,6 @@ class Application {
     if (!slot.ok()) {
       return slot.status().Annotate(StrCat("error in copy for from: '", *from, "'"));
     }
-    const Value value = *slot == nullptr ? Value() : copy_.Freeze(**slot);
     const bool missing = *slot == nullptr;
 
     const auto path = Path(operation);
@@ -199,6 +206,8 @@ class Application {
       return Failure(StrCat("copy operation does not apply: doc is missing destination path: ",
                             *path, ": missing value"));
     }
+    // The way to the target may lead into what is copied.
+    const Value value = missing ? Value() : copy_.Freeze(**slot);
     if (!missing) copied_ += static_cast<std::int64_t>(ToString(value).size());
     if (options_.copy_limit > 0 && copied_ > options_.copy_limit) {
       return Failure(StrCat(

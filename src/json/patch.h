@@ -10,6 +10,9 @@
 // - what stands before the first "/" of a path is ignored, a path without "/" addresses nothing;
 // - `add`, `remove`, `move` and `copy` never address the whole document.
 //
+// Objects on the way of an operation, and those that a `test` has compared, have their members in order, as Go's
+// maps are written.
+//
 // Comparison by `test` is structural: order of members and spelling of strings do not count, 1 and
 // 1.0 differ.
 #pragma once

@@ -74,7 +74,7 @@ TEST(Patch, KeepsLiteralsOfNumbers) {
   EXPECT_EQ(result["n"].NumberLiteral(), "30.0");
 }
 
-TEST(Patch, PutsWhatWasRemovedBehindTheRest) {
+TEST(Patch, AddsWhatWasRemoved) {
   Arena arena;
   const auto patched = [&](std::string_view document, std::string_view patch) {
     const auto result = ApplyPatch(arena, MustParse(arena, document), MustParse(arena, patch));
@@ -84,13 +84,40 @@ TEST(Patch, PutsWhatWasRemovedBehindTheRest) {
                                         R"({"op":"add","path":"/a","value":3},)"
                                         R"({"op":"add","path":"/a","value":4},)"
                                         R"({"op":"replace","path":"/b","value":5}])"),
-            R"({"b":5,"a":4})");
+            R"({"a":4,"b":5})");
   EXPECT_EQ(patched(R"({"a":1,"b":2})", R"([{"op":"add","path":"/c","value":3},)"
                                         R"({"op":"remove","path":"/a"},)"
                                         R"({"op":"remove","path":"/c"},)"
                                         R"({"op":"test","path":"","value":{"b":2}},)"
                                         R"({"op":"remove","path":"/a"}])"),
             "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value");
+}
+
+TEST(Patch, PutsMembersInOrderWhereOperationsLead) {
+  Arena arena;
+  const auto patched = [&](std::string_view patch) {
+    constexpr std::string_view kDocument =
+        R"({"x":{"b":{"d":1,"c":2},"a":3},"o":[{"z":1,"y":{"w":1,"v":2}}],"m":{"l":1,"k":2}})";
+    return ToString(*ApplyPatch(arena, MustParse(arena, kDocument), MustParse(arena, patch)));
+  };
+  EXPECT_EQ(patched("[]"), R"({"x":{"b":{"d":1,"c":2},"a":3},"o":[{"z":1,"y":{"w":1,"v":2}}],)"
+                           R"("m":{"l":1,"k":2}})");
+  // The objects above the last token, and nothing below them.
+  EXPECT_EQ(patched(R"([{"op":"replace","path":"/x/a","value":{"q":1,"p":2}}])"),
+            R"({"m":{"l":1,"k":2},"o":[{"z":1,"y":{"w":1,"v":2}}],)"
+            R"("x":{"a":{"q":1,"p":2},"b":{"d":1,"c":2}}})");
+  // What is moved or copied keeps the order that it has come to, wherever it goes.
+  EXPECT_EQ(patched(R"([{"op":"add","path":"/x/b/e","value":4},)"
+                    R"({"op":"move","from":"/x/b","path":"/m"},)"
+                    R"({"op":"copy","from":"/o/0","path":"/o/0/y/u"}])"),
+            R"({"m":{"c":2,"d":1,"e":4},"o":[{"y":{"u":{"y":{"v":2,"w":1},"z":1},"v":2,"w":1},)"
+            R"("z":1}],"x":{"a":3}})");
+  EXPECT_EQ(patched(R"([{"op":"remove","path":"/x/b/c"},{"op":"move","from":"/m","path":"/x"}])"),
+            R"({"o":[{"z":1,"y":{"w":1,"v":2}}],"x":{"l":1,"k":2}})");
+  // What is tested is compared all through.
+  EXPECT_EQ(patched(R"([{"op":"test","path":"/o","value":[{"z":1,"y":{"w":1,"v":2}}]}])"),
+            R"({"m":{"l":1,"k":2},"o":[{"y":{"v":2,"w":1},"z":1}],)"
+            R"("x":{"b":{"d":1,"c":2},"a":3}})");
 }
 
 TEST(Patch, LimitsWhatCopiesAdd) {

@@ -2,6 +2,7 @@
 
 #include "json/working_copy.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "golang/strconv.h"
 #include "json/duplicates.h"
 #include "json/pointer.h"
+#include "json/sorted.h"
 
 namespace portcullis::json::internal {
 namespace {
@@ -197,6 +199,10 @@ Value WorkingCopy::FreezeObject(const OpenContainer& open) const {
     if (member.removed) continue;
     members.push_back(member.member);
     members.back().value = Freeze(member.slot);
+  }
+  // The library's objects are Go's maps, which are written in order.
+  if (!std::is_sorted(members.begin(), members.end(), HasLowerName)) {
+    std::stable_sort(members.begin(), members.end(), HasLowerName);
   }
   return MakeObject(arena_, members);
 }

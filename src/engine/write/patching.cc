@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -29,7 +28,6 @@
 #include "json/go_errors.h"
 #include "json/merge_patch.h"
 #include "json/patch.h"
-#include "json/pointer.h"
 #include "json/reader.h"
 #include "json/sorted.h"
 #include "json/writer.h"
@@ -53,7 +51,7 @@ struct Patched {
   std::vector<std::string> strict_errors;  // of the patch itself
   std::string range_error;                 // of a number in the patch that no float64 holds
   json::Value merged;                      // the merge patch, if it was one
-  json::Value operations;                  // the JSON patch, if it was one
+  bool by_operations = false;              // of a JSON patch
   std::optional<json::Value> strategic;    // the strategic merge patch, which is what is quoted
 };
 
@@ -85,64 +83,6 @@ json::Value LookedInto(json::Arena& arena, json::Value live, json::Value patch) 
   });
 }
 
-// The containers that the operations of a JSON patch have looked into.
-struct Visited {
-  std::map<std::string, Visited> inner;
-};
-
-// What a token of a pointer leads to in `value`; null if nothing.
-const json::Value* Inside(const json::Value& value, const std::string& token) {
-  if (value.is_object()) return value.Find(token);
-  if (!value.is_array()) return nullptr;
-  const auto index = base::ParseInt(token);
-  const auto size = static_cast<std::int64_t>(value.elements().size());
-  return index && *index >= 0 && *index < size ? &value.elements()[static_cast<std::size_t>(*index)]
-                                               : nullptr;
-}
-
-// A pointer is followed as far as `value` goes: one that leads nowhere may have a million tokens.
-Visited VisitedBy(json::Value operations, const json::Value& value) {
-  Visited root;
-  for (const json::Value& operation : operations.elements()) {
-    for (const std::string_view side : {"path", "from"}) {
-      const auto tokens = json::ParsePointer(operation[side].AsString());
-      if (!tokens.ok()) continue;
-      Visited* at = &root;
-      const json::Value* reached = &value;
-      for (const std::string& token : *tokens) {
-        if (reached == nullptr) break;
-        at = &at->inner[token];
-        reached = Inside(*reached, token);
-      }
-    }
-  }
-  return root;
-}
-
-// The members of objects that a JSON patch has looked into are in order, likewise; what lies at the
-// end of a path is as it was.
-json::Value InOrderWhereVisited(json::Arena& arena, json::Value value, const Visited& visited) {
-  if (visited.inner.empty()) return value;
-  const auto inner = [&](json::Value member, const std::string& name) {
-    const auto found = visited.inner.find(name);
-    return found == visited.inner.end() ? member
-                                        : InOrderWhereVisited(arena, member, found->second);
-  };
-  if (value.is_array()) {
-    std::vector<json::Value> elements;
-    for (const json::Value& element : value.elements()) {
-      elements.push_back(inner(element, std::to_string(elements.size())));
-    }
-    return json::MakeArray(arena, elements);
-  }
-  std::vector<json::Member> members(value.members().begin(), value.members().end());
-  for (json::Member& member : members) {
-    member.value = inner(member.value, std::string(member.name()));
-  }
-  std::sort(members.begin(), members.end(), json::HasLowerName);
-  return value.is_object() ? json::MakeObject(arena, members) : value;
-}
-
 // Numbers that a patch brought are quoted as they were written: infinity is what is printed so.
 json::Value AsQuoted(json::Arena& arena, json::Value value) {
   if (value.is_double() && !value.NumberLiteral().empty()) {
@@ -169,15 +109,13 @@ base::Status Rejected() {
 std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   json::WriteOptions plain;
   plain.splice_source = false;
-  plain.sort_keys = custom && patched.operations.is_null() && patched.merged.is_null();
+  plain.sort_keys = custom && !patched.by_operations && patched.merged.is_null();
   if (!patched.object.is_object()) return json::ToString(patched.object, plain);
   const std::span<const json::Member> unsorted = patched.object.members();
   std::vector<json::Member> members(unsorted.begin(), unsorted.end());
   std::stable_sort(members.begin(), members.end(), json::HasLowerName);
   const json::Value sorted = json::MakeObject(op.arena, members);
-  const json::Value merged = InOrderWhereMerged(op.arena, sorted, patched.merged);
-  const Visited visited = VisitedBy(patched.operations, merged);
-  json::Value quoted = InOrderWhereVisited(op.arena, merged, visited);
+  json::Value quoted = InOrderWhereMerged(op.arena, sorted, patched.merged);
   if (!custom) quoted = AsQuoted(op.arena, quoted);
   return json::ToString(quoted, plain);
 }
@@ -196,7 +134,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     return does_not_fit(base::BadRequest(
         base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
   }
-  const bool is_text = !patched.operations.is_null() || !patched.merged.is_null();
+  const bool is_text = patched.by_operations || !patched.merged.is_null();
   if (is_text && !custom) {
     const auto meta = ReadTypeMeta(object);
     if (!meta.ok()) return does_not_fit(meta.status());
@@ -205,7 +143,6 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     // Raw extensions keep the order in which they are decoded, and fields that are unknown or there twice are
     // reported in it.
     object = InOrderWhereMerged(op.arena, object, patched.merged);
-    object = InOrderWhereVisited(op.arena, object, VisitedBy(patched.operations, object));
   }
   if (patched.repeats_keys) {
     // Values of the patch that no operation has looked into are decoded as they stand there.
@@ -363,7 +300,7 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
                         .repeats_keys = options.repeats_keys,
                         .strict_errors = strict_errors,
                         .range_error = range_error,
-                        .operations = patch});
+                        .by_operations = true});
   });
 }
 
