@@ -286,6 +286,9 @@ base::Result<GroupVersionKind> ReadableKind(const Operation& op, const GroupVers
     const auto version = TRY(api::ParseGroupVersion(text));
     claimed.group = version.group;
     claimed.version = version.version;
+  } else if (!IsCustomScale(op, expected)) {
+    // What it is read into, which says what it is taken for, is of the internal version.
+    claimed.version = kInternal;
   }
   if (const auto text = object["kind"].AsString(); !text.empty()) claimed.kind = text;
   if (claimed == expected) return claimed;
