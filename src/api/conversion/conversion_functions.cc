@@ -107,14 +107,19 @@ Value EventFromCore(json::Arena& arena, Value event) {
     const Value* value = event.Find(name);
     if (value != nullptr && value->AsString().empty()) event = json::Without(arena, event, name);
   }
-  return event;
+  // And only the other group how often it was seen, if that is never.
+  const Value series = event["series"];
+  if (!series.is_object() || series.Has("count")) return event;
+  return json::With(arena, event, "series", json::With(arena, series, "count", Value::Int(0)));
 }
 
 Value EventToCore(json::Arena& arena, Value event) {
   for (const auto& [core, name] : kReporter) {
     if (!event.Has(core)) event = json::With(arena, event, core, Value::StringView(""));
   }
-  return event;
+  const Value series = event["series"];
+  if (!series.is_object() || series["count"].AsInt() != 0) return event;
+  return json::With(arena, event, "series", json::Without(arena, series, "count"));
 }
 
 // What kubelets before 1.8 took for the init containers of a pod, in its metadata and in that of its template.
@@ -149,7 +154,7 @@ struct Entry {
   std::string_view name;
   ConversionFunction function;
 };
-constexpr std::array<Entry, 32> kFunctions = {{
+constexpr std::array<Entry, 33> kFunctions = {{
     {"autoscalerFromV1", &Sure<AutoscalerFromV1>},
     {"autoscalerToV1", &Sure<AutoscalerToV1>},
     {"autoscalerThroughInternal", &AutoscalerThroughInternal},
@@ -180,6 +185,7 @@ constexpr std::array<Entry, 32> kFunctions = {{
     {"templateGenerationFromAnnotation", &TemplateGenerationFromAnnotation},
     {"templateGenerationThroughField", &TemplateGenerationThroughField},
     {"templateGenerationToAnnotation", &Sure<TemplateGenerationToAnnotation>},
+    {"withoutAutoscalerAnnotations", &Sure<WithoutAutoscalerAnnotations>},
     {"withoutEmptyWebhook", &Sure<WithoutEmptyWebhook>},
     {"withoutInitContainerAnnotations", &Sure<WithoutInitContainerAnnotations>},
 }};

@@ -44,6 +44,16 @@ TEST_F(ConversionTest, OnlyTheCoreGroupWritesThatAnEventHasNoReporter) {
   EXPECT_EQ(To(event, {"", "v1", "Event"}), core);
 }
 
+TEST_F(ConversionTest, OnlyTheOtherGroupWritesThatAnEventWasNeverRepeated) {
+  const json::Value core =
+      Parse(R"({"apiVersion":"v1","kind":"Event","series":{"lastObservedTime":null},
+      "reportingComponent":"","reportingInstance":""})");
+  const json::Value event = To(core, {"events.k8s.io", "v1", "Event"});
+  EXPECT_EQ(event, Parse(R"({"apiVersion":"events.k8s.io/v1","kind":"Event",
+      "series":{"count":0,"lastObservedTime":null}})"));
+  EXPECT_EQ(To(event, {"", "v1", "Event"}), core);
+}
+
 TEST_F(ConversionTest, AnEmptySelectorOfADisruptionBudgetMeansTheOppositeInV1) {
   const GroupVersionKind v1{"policy", "v1", "PodDisruptionBudget"};
   const GroupVersionKind beta{"policy", "v1beta1", "PodDisruptionBudget"};
