@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """Compares objects of built-in kinds that have many fields at once: any of those that OpenAPI knows, with values by their names
-(combinations.yaml). What is said of two fields together shows so. Each is a create as a dry run; one that differs is made as small as it can be.
-What both accept is stored now and then, and updated with some of its fields changed."""
+(combinations.yaml). What is said of two fields together shows so. Each is a create as a dry run; what both accept is stored, and written to
+(combined_writes.py). A request that differs is made as small as it can be."""
 
 import concurrent.futures
 import copy
@@ -17,23 +17,26 @@ import time
 import yaml
 
 import answers
+from combined_writes import Stored, at, places_of
 from comparing import Pair, Tally
-from generated import MERGE, NOT_COMPARED, VERSION, Request, path_with
-from mutations import Schemas
+from generated import MERGE, NOT_COMPARED, Request, good_objects, path_with
+from mutations import Schemas, dump
 
 VALUES = yaml.safe_load((pathlib.Path(__file__).parent / "combinations.yaml").read_text())
 NAMESPACE = "combinations"
-TASK = 100  # objects of one task
+TASK = 50  # objects of one task
+DONE = 0.6  # of the writes that both accept
+CACHED = 2  # seconds for which kube-apiserver may still go by what is gone
 SHARES = (0.05, 0.1, 0.2, 0.35)  # of the fields that an object has
 MOSTLY = ("containers", "template", "spec", "selector")  # nothing is judged without these
 DEPTH = 9  # of fields: schemas of custom resources have schemas in them
 CHANGED = 0.15  # of the fields that an update changes
-UPDATES = 4  # of each stored object
-# They would change what other requests meet.
-NOT_STORED = ("namespaces", "nodes", "customresourcedefinitions", "apiservices", "validatingwebhookconfigurations", "mutatingwebhookconfigurations",
-              "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-              "resourcequotas", "limitranges", "priorityclasses", "runtimeclasses", "storageclasses", "ingressclasses", "servicecidrs", "services",
-              "flowschemas", "prioritylevelconfigurations", "clusterroles", "roles")
+# They change what other requests meet: each has the servers for itself.
+ALONE = ("services", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
+         "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "limitranges", "priorityclasses",
+         "runtimeclasses", "storageclasses", "ingressclasses", "servicecidrs", "resourcequotas")
+# kube-apiserver writes their statuses when it comes to it.
+NOT_STORED = ("customresourcedefinitions", "apiservices", "flowschemas", "prioritylevelconfigurations")
 LEFT_OUT = ("apiVersion", "kind", "metadata", "status")  # of the object itself
 
 
@@ -42,6 +45,7 @@ class World:
     pair: Pair = None
     schemas: Schemas = None
     resources: list = None
+    good: dict = None
     seed: int = 0
 
 
@@ -92,8 +96,8 @@ class Generator:
     def int_or_string(self, *_):
         return self.random.choice(VALUES["numbersOrTexts"])
 
-    def time(self, *_):
-        return "2026-01-01T00:00:00Z"
+    def time(self, schema, *_):
+        return "2026-01-01T00:00:00.000000Z" if schema.get("x-name", "").endswith(".MicroTime") else "2026-01-01T00:00:00Z"
 
     def bytes(self, *_):
         return "YQ=="
@@ -120,19 +124,6 @@ class Generator:
                 yield from self.changes(below, value[key], (*path, key))
 
 
-def with_changes(value, changes):
-    value = copy.deepcopy(value)
-    for path, new in reversed(changes):  # later elements of a list go first
-        inner = value
-        for key in path[:-1]:
-            inner = inner[key]
-        if new is None:
-            del inner[path[-1]]
-        else:
-            inner[path[-1]] = new
-    return value
-
-
 def object_of(schemas, resource, chance):
     made = Generator(schemas, chance).value(schemas.kinds[resource.group, resource.version, resource.kind])
     if resource.name == "pods" and isinstance(made.get("spec"), dict):
@@ -144,100 +135,83 @@ def object_of(schemas, resource, chance):
     return {"apiVersion": "/".join(filter(None, (resource.group, resource.version))), "kind": resource.kind, "metadata": metadata, **made}
 
 
-def create(resource, thing, label):
-    return Request("POST", path_with(resource.path(NAMESPACE), dryRun="All"), json.dumps(thing), label=label)
+def create(resource, label):
+    return lambda thing: Request("POST", path_with(resource.path(NAMESPACE), dryRun="All"), dump(thing), label=label)
 
 
 def without_each(value):
     """Copies of a value that lack one member or element each, the largest parts first."""
-    places = []
-
-    def walk(inner, path):
-        for key in (list(inner) if isinstance(inner, dict) else range(len(inner)) if isinstance(inner, list) else ()):
-            if path or key not in LEFT_OUT[:3]:
-                places.append((len(json.dumps(inner[key])), [*path, key]))
-            walk(inner[key], [*path, key])
-
-    walk(value, [])
-    for _, path in sorted(places, key=lambda place: -place[0]):
-        smaller = copy.deepcopy(value)
-        inner = smaller
-        for key in path[:-1]:
-            inner = inner[key]
-        del inner[path[-1]]
-        yield smaller
+    whole = isinstance(value, list)  # changes and operations
+    places = [place for place in places_of(value) if len(place) == 1 or not whole]
+    for path in sorted(places, key=lambda path: -len(json.dumps(at(value, path)))):
+        if len(path) > 1 or path[0] not in LEFT_OUT[:3]:
+            smaller = copy.deepcopy(value)
+            del at(smaller, path[:-1])[path[-1]]
+            yield smaller
 
 
-def shrink(pair, resource, thing, shape, label):
-    """The smallest request found whose answers differ in the same way."""
+def shrink(pair, make, thing, shape):
+    """The smallest request found whose answers differ in the same way stands for the shape."""
     for _ in range(60):
         for smaller in without_each(thing):
-            request = create(resource, smaller, label)
+            request = make(smaller)
             a, b = (answers.comparable(one, request) for one in pair.do(request))
             if not answers.same(a, b) and answers.shape(a, b) == shape:
                 thing = smaller
                 break
         else:
             break
-    return create(resource, thing, label)
+    request = make(thing)
+    pair.tally.shapes[shape][2] = [(request, *(answers.comparable(one, request) for one in pair.do(request)))]
 
 
-def shown(pair, tally, shape, request):
-    """The request stands for the shape."""
-    tally.shapes[shape][2] = [(request, *(answers.comparable(one, request) for one in pair.do(request)))]
+def compare(pair, make, thing, key):
+    """Whether both accept the request."""
+    known = set(pair.tally.shapes)
+    (_, (answer, _), same), = pair.compare([make(thing)], key)
+    for shape in set(pair.tally.shapes) - known:
+        shrink(pair, make, thing, shape)
+    return same and answer.code < 300
 
 
-def run_updates(pair, tally, resource, thing, chance, label):
-    """Stores the object and compares updates of it."""
-    stored = pair.do(Request("POST", resource.path(NAMESPACE), json.dumps(thing)))
-    bodies = [json.loads(one.text) for one in stored]
-    item = f"{resource.path(NAMESPACE)}/{thing['metadata']['name']}"
-    if all(one.code == 201 and "metadata" in body for one, body in zip(stored, bodies)):
-        pair.versions = [body["metadata"].get("resourceVersion", "") for body in bodies]
-        base = {**bodies[0], "metadata": {**thing["metadata"], "resourceVersion": VERSION}}
-        generator = Generator(WORLD.schemas, chance)
-        schema = WORLD.schemas.kinds[resource.group, resource.version, resource.kind]
-
-        def update(changes):
-            return Request("PUT", path_with(item, dryRun="All"), json.dumps(with_changes(base, changes)), label=label)
-
-        for _ in range(UPDATES):
-            changes, known = list(generator.changes(schema, base)), set(tally.shapes)
-            pair.compare_all([update(changes)], resource.key())
-            for shape in set(tally.shapes) - known:
-                for change in list(changes):
-                    request = update([one for one in changes if one is not change])
-                    a, b = (answers.comparable(one, request) for one in pair.do(request))
-                    if not answers.same(a, b) and answers.shape(a, b) == shape:
-                        changes.remove(change)
-                shown(pair, tally, shape, update(changes))
-    pair.do(Request("DELETE", item, '{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}'))
-    pair.do(Request("PATCH", item, '{"metadata":{"finalizers":null}}', {"Content-Type": MERGE}))
+def run_writes(pair, resource, thing, chance, label):
+    """Stores the object and compares writes to it, until they leave it otherwise on one server."""
+    stored = pair.do(Request("POST", resource.path(NAMESPACE), dump(thing)))
+    versions = [one for one in WORLD.resources if (one.kind, one.name) == (resource.kind, resource.name)]
+    path = lambda one: f"{one.path(NAMESPACE)}/{thing['metadata']['name']}"
+    if all(one.code == 201 for one in stored):
+        for make, body, key in Stored(pair, Generator(WORLD.schemas, chance), versions, path, label).writes():
+            if compare(pair, make, body, key) and chance.random() < DONE and not all(same for _, _, same in pair.compare([make(body, None)], key)):
+                break
+    pair.do(Request("DELETE", path(resource), '{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}'))
+    pair.do(Request("PATCH", path(resource), '{"metadata":{"finalizers":null}}', {"Content-Type": MERGE}))
 
 
-def run_task(task):
-    pair, tally = WORLD.pair, Tally()
-    pair.tally = tally
-    for number in range(task * TASK, task * TASK + TASK):
-        chance = random.Random(f"{WORLD.seed}/{number}")
-        resource = chance.choice(WORLD.resources)
+def run_task(numbers, kind):
+    """`kind`: the resource that has the servers for itself."""
+    pair = WORLD.pair
+    pair.tally = Tally()
+    for number in numbers:
+        chance = random.Random(f"{WORLD.seed}/{kind}{number}")
+        resource = chance.choice([one for one in WORLD.resources if one.name == kind] if kind else WORLD.resources)
         thing = object_of(WORLD.schemas, resource, chance)
-        known = set(tally.shapes)
-        (_, (answer, _), _), = pair.compare([create(resource, thing, str(number))], resource.key())
-        for shape in set(tally.shapes) - known:
-            request = shrink(pair, resource, thing, shape, str(number))
-            shown(pair, tally, shape, request)
-        if "update" in resource.verbs and resource.name not in NOT_STORED and answer.code == 201:
-            thing["metadata"]["name"] = f"n{number}"
-            run_updates(pair, tally, resource, thing, chance, f"update of {number}")
-    return task, tally.plain()
+        accepted = compare(pair, create(resource, f"{kind}{number}"), thing, resource.key())
+        if "update" not in resource.verbs or resource.name in (NOT_STORED if kind else NOT_STORED + ALONE):
+            continue
+        if not accepted and (resource.group, resource.kind) in WORLD.good:
+            thing = {**chance.choice(WORLD.good[resource.group, resource.kind]), "apiVersion": thing["apiVersion"]}
+        thing["metadata"] = {**thing["metadata"], "name": f"n{number}", "namespace": None}
+        run_writes(pair, resource, thing, chance, f"writes of {kind}{number}")
+    if kind:
+        time.sleep(CACHED)
+    return f"{kind}{numbers}", pair.tally.plain()
 
 
 def initialize(addresses, arguments, discover):
     pair = Pair(*addresses, arguments.token)
     schemas = Schemas(json.loads(pair.do(Request("GET", "/openapi/v2"))[0].text))
     chosen = arguments.kinds.split(",") if arguments.kinds else None
-    WORLD.pair, WORLD.schemas, WORLD.seed = pair, schemas, arguments.seed
+    WORLD.pair, WORLD.schemas, WORLD.good, WORLD.seed = pair, schemas, good_objects(arguments.objects), arguments.seed
     WORLD.resources = [resource for resource in discover(pair)
                        if "create" in resource.verbs and resource.name not in NOT_COMPARED and (resource.group, resource.version, resource.kind) in schemas.kinds
                        and (not chosen or resource.name in chosen)]
@@ -247,12 +221,15 @@ def run(addresses, arguments, discover):
     pair = Pair(*addresses, arguments.token)
     pair.do(Request("POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": NAMESPACE}})))
     pair.do(Request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", '{"metadata":{"name":"default"}}'))
-    tally, begun = Tally(), time.monotonic()
-    with concurrent.futures.ProcessPoolExecutor(arguments.workers, initializer=initialize, initargs=(addresses, arguments, discover),
-                                                mp_context=multiprocessing.get_context("fork")) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run_task, task) for task in range(max(1, arguments.combinations // TASK))]):
-            task, one = done.result()
-            tally.take(one)
-            print(f"{time.monotonic() - begun:6.1f} s  {tally.asked:7}  {sum(e[0] for e in one.shapes.values()):5} differ of {one.asked}: {task}",
-                  file=sys.stderr, flush=True)
+    number, tally, begun = arguments.combinations, Tally(), time.monotonic()
+    together = [(range(start, min(start + TASK, number)), "") for start in range(0, number, TASK)]
+    alone = [(range(max(1, number // (TASK * 4))), kind) for kind in ALONE if not arguments.kinds or kind in arguments.kinds.split(",")]
+    for workers, tasks in ((arguments.workers, together), (1, alone)):
+        with concurrent.futures.ProcessPoolExecutor(workers, initializer=initialize, initargs=(addresses, arguments, discover),
+                                                    mp_context=multiprocessing.get_context("fork")) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(run_task, *task) for task in tasks]):
+                name, one = done.result()
+                tally.take(one)
+                print(f"{time.monotonic() - begun:6.1f} s  {tally.asked:7}  {sum(e[0] for e in one.shapes.values()):5} differ of {one.asked}: {name}",
+                      file=sys.stderr, flush=True)
     return tally

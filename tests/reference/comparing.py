@@ -70,10 +70,11 @@ class Pair:
         self.connections = [Connection(reference, token), Connection(ours, token)]
         self.tally = Tally()
         self.versions = ["", ""]  # of the stored object that requests are about
+        self.uids = ["", ""]
 
     def ask(self, requests):
         """[(reference's answer, ours)]"""
-        sent = [[request.filled(version) for request in requests] for version in self.versions]
+        sent = [[request.filled(*own) for request in requests] for own in zip(self.versions, self.uids)]
         for connection, these in zip(self.connections, sent):
             connection.send(these)
         found = [connection.receive(these) for connection, these in zip(self.connections, sent)]

@@ -25,6 +25,7 @@ JSON_PATCH, APPLY = "application/json-patch+json", "application/apply-patch+yaml
 # Its answer is the order of a map in Go, and downstream builds have roles of their own.
 NOT_COMPARED = ("selfsubjectrulesreviews",)
 VERSION = "(version)"  # stands for the resourceVersion that the stored object has on each server
+UID = "(uid)"  # for its uid
 
 
 @dataclasses.dataclass
@@ -38,8 +39,8 @@ class Request:
     def text(self):
         return self.path + (self.body or "")
 
-    def filled(self, version):
-        body = self.body.replace(VERSION, version) if self.body and VERSION in self.body else self.body
+    def filled(self, version, uid):
+        body = self.body.replace(VERSION, version).replace(UID, uid) if self.body else self.body
         return self.method, self.path.replace(VERSION, version), None if body is None else body.encode("utf-8", "surrogatepass"), self.headers
 
 

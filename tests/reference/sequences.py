@@ -62,7 +62,7 @@ def events_of_watches(pair, dice, collection, key, begun):
     asked = [(f"watch=true&timeoutSeconds=1&resourceVersion={VERSION}" + query, headers) for query, headers in dice.sample(WATCHES, 2)]
     asked.append((dice.choice(INITIAL), dice.choice(({}, TABLE, PARTIAL))))
     requests = [Request("GET", f"{collection}?{query}", None, headers, "watch") for query, headers in asked]
-    sent = [[(method, path.replace(VERSION, version), body, headers) for method, path, body, headers in (r.filled("") for r in requests)] for version in begun]
+    sent = [[(method, path.replace(VERSION, version), body, headers) for method, path, body, headers in (r.filled("", "") for r in requests)] for version in begun]
     urls = [connection.place.geturl() for connection in pair.connections]
     streams = [[Stream(url, pair.connections[0].token) for _ in requests] for url in urls]
     for side, these in zip(streams, sent):
