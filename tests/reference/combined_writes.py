@@ -208,8 +208,8 @@ def with_changes(value, changes):
     value = copy.deepcopy(value)
     for path, new in reversed(changes):  # later elements of a list go first
         inner = at(value, path[:-1])
-        if new is None:
-            del inner[path[-1]]
-        else:
+        if new is not None:
             inner[path[-1]] = new
+        elif isinstance(inner, list) or path[-1] in inner:
+            del inner[path[-1]]
     return value

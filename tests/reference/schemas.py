@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares custom resources: generated structural schemas, each with objects that fit, nearly fit and do not fit."""
+"""Compares custom resources: generated structural schemas, each with objects that fit, nearly fit and do not fit, and writes in every way to
+one that is stored (combined_writes.py)."""
 
 import copy
 import json
@@ -8,7 +9,10 @@ import random
 import sys
 import time
 
-from comparing import Pair
+import combinations
+import mutations
+from combined_writes import Stored
+from comparing import Pair, Resource
 from generated import APPLY, JSON_PATCH, MERGE, Request, path_with
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -17,6 +21,7 @@ TEXTS = ["", "a", "b", "ab", "abc", "A1", "é", "a-b", "10.0.0.1", "::1", "2024-
 NUMBERS = [0, 1, -1, 2, 3, 5, 10, 100, 2147483647, 2147483648, -2147483649, 9007199254740993]
 FRACTIONS = [0.5, 1.0, 2.5, -0.1, 1e20, 3.4e39]
 FORMATS = ["date-time", "date", "duration", "byte", "ipv4", "ipv6", "cidr", "uri", "email", "hostname", "uuid", "mac", "nonsense"]
+WRITES = 5  # times eight
 PATTERNS = ["^[a-z]+$", "^.{2,3}$", "b", "^(a|b)*$"]
 
 
@@ -154,18 +159,35 @@ class Schemas:
         return self.anything() if kind is None and "x-kubernetes-int-or-string" not in schema else pick(["a", 1, "5"])
 
 
+TEXT = {"type": "string"}
+METADATA = {"type": "object", "properties": {
+    "labels": {"type": "object", "additionalProperties": TEXT}, "annotations": {"type": "object", "additionalProperties": TEXT},
+    "finalizers": {"type": "array", "items": TEXT}, "ownerReferences": {"type": "array", "items": {"type": "object", "properties": {}}}}}
+
+
+class Values(combinations.Generator):
+    """Changes to objects of a generated schema."""
+
+    def __init__(self, schemas, values):
+        super().__init__(schemas, values.random)
+        self.values = values
+
+    def value(self, schema, *_):
+        return self.values.value(schema, 0.05)
+
+
 class Comparison:
     def __init__(self, addresses, arguments):
         self.pair = Pair(*addresses, arguments.token)
         self.arguments = arguments
 
-    def define(self, number, spec):
+    def define(self, number, root):
         """Whether both take the definition and serve it."""
         plural = f"things{number}"
-        root = {"type": "object", "properties": {"spec": spec}}
         definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.{GROUP}"},
                       "spec": {"group": GROUP, "scope": "Cluster", "names": {"plural": plural, "kind": f"Thing{number}"},
-                               "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}]}}
+                               "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root},
+                                             "subresources": {"status": {}} if "status" in root["properties"] else {}}]}}
         request = Request("POST", DEFINITIONS, json.dumps(definition), label=f"schema {number}")
         answers = self.pair.do(request)
         self.pair.judge(request, answers, "definition")
@@ -196,13 +218,26 @@ class Comparison:
             yield Request("PATCH", path_with(f"{path}/{('stored', 'new')[index % 2]}", force="true", **query),
                           json.dumps({**thing, "metadata": {"name": ("stored", "new")[index % 2]}}), {"Content-Type": APPLY}, f"schema {number}: apply {index}")
 
+    def write(self, number, path, root, values):
+        """Writes to the stored object by several managers, most of which are done."""
+        root = json.loads(json.dumps(root).replace('"additionalProperties": true', '"additionalProperties": {}'))
+        known, verbs = mutations.Schemas({"definitions": {}}), ["get", "patch", "update"]
+        known.kinds[GROUP, "v1", f"Thing{number}"] = {**root, "properties": {"metadata": METADATA, **root["properties"]}}
+        status = {"status": (verbs, GROUP, "v1", f"Thing{number}")} if "status" in root["properties"] else {}
+        resource = Resource(f"/apis/{GROUP}", GROUP, "v1", f"things{number}", f"Thing{number}", False, verbs, status, builtin=False)
+        for _ in range(WRITES):
+            writes = Stored(self.pair, Values(known, values), [resource], lambda _: f"{path}/stored", f"schema {number}: write").writes()
+            if not combinations.run_writes(self.pair, writes, values.random):
+                return
+
     def run(self):
         begun, number, key = time.monotonic(), 0, "custom resource"
         while self.pair.tally.asked < self.arguments.schemas:
             number += 1
             schemas = Schemas(random.Random(f"{self.arguments.seed} {number}"))
             spec = schemas.object(3)
-            path = self.define(number, spec)
+            root = {"type": "object", "properties": {"spec": spec, **({"status": schemas.object(2)} if number % 2 else {})}}
+            path = self.define(number, root)
             if path is None:
                 continue
             stored = False
@@ -212,6 +247,9 @@ class Comparison:
                     stored = True
                     break
             self.pair.compare_all(self.requests(number, path, lambda: schemas.value(spec, schemas.random.choice([0, 0.05, 0.2])), stored), key)
+            if stored:
+                self.write(number, path, root, schemas)
+            self.pair.do(Request("PATCH", f"{path}/stored", '{"metadata":{"finalizers":null}}', {"Content-Type": MERGE}))
             self.pair.do(Request("DELETE", f"{DEFINITIONS}/things{number}.{GROUP}"))
             print(f"{time.monotonic() - begun:6.1f} s  {self.pair.tally.asked:7}: schema {number}", file=sys.stderr, flush=True)
         return self.pair.tally
