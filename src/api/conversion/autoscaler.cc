@@ -400,10 +400,13 @@ Value WithoutAutoscalerAnnotations(json::Arena& arena, Value object) {
              : json::SetPath(arena, object, {"metadata", "annotations"}, annotations);
 }
 
-Value WithAutoscalerStatusAnnotations(json::Arena& arena, Value object, Value other) {
+Value WithAutoscalerAnnotations(json::Arena& arena, Value object, Value other,
+                                AutoscalerPart part) {
   const Value before = object["metadata"]["annotations"];
   Value annotations = before;
-  for (const std::string_view name : {kConditions, kCurrentMetrics}) {
+  const bool of_spec = part == AutoscalerPart::kSpec;
+  for (const std::string_view name :
+       {of_spec ? kMetrics : kConditions, of_spec ? kBehavior : kCurrentMetrics}) {
     const Value wanted = other["metadata"]["annotations"][name];
     if (wanted == before[name]) continue;
     annotations = wanted.is_null() ? json::Without(arena, annotations, name)

@@ -23,10 +23,11 @@ json::Value AutoscalerToV1(json::Arena& arena, json::Value autoscaler);
 base::Result<json::Value> AutoscalerThroughInternal(json::Arena& arena, json::Value autoscaler);
 // Without the annotations in which v1 says what only v2 has fields for: v2 has no use for them.
 json::Value WithoutAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler);
-// In v1, with the annotations in which it says what only the status of v2 has fields for, of `other`;
+// In v1, with the annotations in which it says what only that part of v2 has fields for, of `other`;
 // without them where that has none.
-json::Value WithAutoscalerStatusAnnotations(json::Arena& arena, json::Value autoscaler,
-                                            json::Value other);
+enum class AutoscalerPart { kSpec, kStatus };
+json::Value WithAutoscalerAnnotations(json::Arena& arena, json::Value autoscaler, json::Value other,
+                                      AutoscalerPart part);
 
 // What extensions/v1beta1 and apps/v1beta1 have fields for and later versions annotations, and
 // Ingresses before networking.k8s.io/v1 (conversion/legacy.cc, docs/legacy.md).

@@ -310,13 +310,16 @@ void ValidateHorizontalPodAutoscalerUpdate(const Context& ctx, json::Value objec
   }
 }
 
-// In v2 the annotations say nothing; v1 has in them what it has no fields for, in some of them what belongs
-// to the status. `old`: what is stored.
-json::Value WithoutOtherVersion(json::Arena& arena, json::Value object, json::Value old) {
-  if (object["apiVersion"].AsString() == "autoscaling/v1") {
-    return api::WithAutoscalerStatusAnnotations(arena, object, old);
+// In v2 the annotations say nothing; v1 has in them what it has no fields for, of which a write changes
+// what belongs to its part. `old`: what is stored.
+json::Value WithoutOtherPart(const Context& ctx, json::Value object, json::Value old) {
+  if (object["apiVersion"].AsString() != "autoscaling/v1") {
+    return api::WithoutAutoscalerAnnotations(ctx.arena, object);
   }
-  return api::WithoutAutoscalerAnnotations(arena, object);
+  const bool writes_spec = ctx.subresource.empty();
+  return api::WithAutoscalerAnnotations(
+      ctx.arena, object, old,
+      writes_spec ? api::AutoscalerPart::kStatus : api::AutoscalerPart::kSpec);
 }
 
 class Autoscalers final : public DefaultStrategy {
@@ -324,12 +327,11 @@ class Autoscalers final : public DefaultStrategy {
   using DefaultStrategy::DefaultStrategy;
 
   json::Value PrepareForCreate(const Context& ctx, json::Value object) const override {
-    return DefaultStrategy::PrepareForCreate(ctx, WithoutOtherVersion(ctx.arena, object, {}));
+    return DefaultStrategy::PrepareForCreate(ctx, WithoutOtherPart(ctx, object, {}));
   }
   json::Value PrepareForUpdate(const Context& ctx, json::Value object,
                                json::Value old) const override {
-    if (ctx.subresource.empty()) object = WithoutOtherVersion(ctx.arena, object, old);
-    return DefaultStrategy::PrepareForUpdate(ctx, object, old);
+    return DefaultStrategy::PrepareForUpdate(ctx, WithoutOtherPart(ctx, object, old), old);
   }
 };
 
