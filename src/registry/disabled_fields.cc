@@ -35,7 +35,7 @@ json::Value WithoutField(json::Arena& arena, json::Value value, const DisabledFi
                          std::string_view path) {
   const PathStep step = FirstStep(path);
   const json::Value* member = value.Find(step.name);
-  if (member == nullptr) return value;
+  if (member == nullptr || member->is_null()) return value;
   if (step.rest.empty()) {
     return IsKept(*member, field) ? value : json::Without(arena, value, step.name);
   }

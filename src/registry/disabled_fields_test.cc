@@ -67,6 +67,14 @@ TEST_F(DisabledFieldsTest, SourcesOfProjectedVolumesAreEmptied) {
             R"({"spec":{"volumes":[{"projected":{"sources":[{},{}]}}]}})");
 }
 
+TEST_F(DisabledFieldsTest, SourcesThatAreNotThereStaySo) {
+  EXPECT_EQ(Created("", "pods",
+                    R"({"spec":{"volumes":[{"projected":{"sources":[{"clusterTrustBundle":{}}]}},)"
+                    R"({"projected":{"sources":null}}]}})"),
+            R"({"spec":{"volumes":[{"projected":{"sources":[{}]}},)"
+            R"({"projected":{"sources":null}}]}})");
+}
+
 TEST_F(DisabledFieldsTest, AGateThatIsTurnedOnKeepsItsField) {
   gates_ = {{"ClusterTrustBundleProjection", true}, {"PodCertificateRequest", false}};
   EXPECT_EQ(
