@@ -2,6 +2,8 @@
 
 #include "json/patch.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/sorted.h"
+#include "json/verbatim.h"
 #include "json/working_copy.h"
 #include "json/writer.h"
 
@@ -31,6 +34,20 @@ class Application {
   Application(Arena& arena, Value document, const PatchOptions& options)
       : arena_(arena), options_(options), copy_(arena, document, options.repeats_keys) {}
 
+  // Of the values of a patch, what is not spelled as Go does.
+  void NoteSpelling(Value value, Value spelled) {
+    if (value.is_string()) {
+      if (spelled.AsString() != GoSpelling(value)) {
+        spellings_.emplace(value.AsString().data(), spelled.AsString());
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < spelled.elements().size(); ++i) {
+      NoteSpelling(value.elements()[i], spelled.elements()[i]);
+    }
+    for (const Member& member : spelled.members()) NoteSpelling(value[member.name()], member.value);
+  }
+
   base::Status Apply(Value operation) {
     const std::string_view kind = operation["op"].AsString("unknown");
     if (kind == "add") return Add(operation);
@@ -44,8 +61,34 @@ class Application {
   Value Result() const { return copy_.Freeze(copy_.root()); }
 
  private:
+  static std::string GoSpelling(Value text) {
+    const std::string quoted = ToString(text);
+    return quoted.substr(1, quoted.size() - 2);
+  }
+
+  // What a text is spelled as, if not as Go does.
+  std::string_view OwnSpelling(Value text) const {
+    const auto found = spellings_.find(text.AsString().data());
+    return found == spellings_.end() ? std::string_view() : found->second;
+  }
+
+  // REQUIRES: equal values.
+  bool IsSpelledAs(Value value, Value other) const {
+    if (value.is_string()) return OwnSpelling(value) == OwnSpelling(other);
+    for (std::size_t i = 0; i < value.elements().size(); ++i) {
+      if (!IsSpelledAs(value.elements()[i], other.elements()[i])) return false;
+    }
+    const auto members = value.members();
+    return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+      return IsSpelledAs(member.value, other[member.name()]);
+    });
+  }
+
   bool Equal(const Slot& slot, const Value& value) {
-    if (!options_.repeats_keys) return internal::WorkingCopy::Equal(slot, value);
+    if (!options_.repeats_keys) {
+      return internal::WorkingCopy::Equal(slot, value) &&
+             (spellings_.empty() || IsSpelledAs(copy_.Freeze(slot), value));
+    }
     return LastOfDuplicates(arena_, copy_.Freeze(slot)) == LastOfDuplicates(arena_, value);
   }
 
@@ -221,6 +264,7 @@ class Application {
   const PatchOptions& options_;
   internal::WorkingCopy copy_;
   std::int64_t copied_ = 0;
+  std::map<const char*, std::string_view> spellings_;  // by the texts of the patch
 };
 
 // The Go type of the operations of a patch.
@@ -239,6 +283,10 @@ base::Result<Value> DecodePatch(Arena& arena, std::string_view text, std::string
   if (oddities.repeats_keys != nullptr && *oddities.repeats_keys) {
     options.keep_duplicates = true;
     patch = TRY(Parse(arena, text, options));
+  } else if (oddities.spelled != nullptr &&
+             text.find_first_of("\\<>&\xE2") != std::string_view::npos) {
+    // Without any of these bytes all is spelled as Go does.
+    *oddities.spelled = TRY(ParseSpelled(arena, text));
   }
   if (patch.is_null()) return MakeArray(arena, std::span<const Value>());
   if (!patch.is_array()) {
@@ -257,6 +305,9 @@ base::Result<Value> ApplyPatch(Arena& arena, Value document, Value patch,
                                const PatchOptions& options) {
   if (patch.empty()) return document;
   Application application(arena, document, options);
+  for (std::size_t i = 0; i < options.spelled.elements().size(); ++i) {
+    application.NoteSpelling(patch.elements()[i]["value"], options.spelled.elements()[i]["value"]);
+  }
   for (const Value& operation : patch.elements()) {
     TRY(application.Apply(options.repeats_keys ? LastMembers(arena, operation) : operation));
   }

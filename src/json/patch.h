@@ -13,8 +13,8 @@
 // Objects on the way of an operation, and those that a `test` has compared, have their members in order, as Go's
 // maps are written.
 //
-// Comparison by `test` is structural: order of members and spelling of strings do not count, 1 and
-// 1.0 differ.
+// Comparison by `test` is structural: order of members does not count, 1 and 1.0 differ. Texts are compared as they
+// are spelled, for which PatchOptions::spelled is needed: those of the document as Go writes them, with `<` as `\u003c`.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ struct PatchOptions {
   // last one counts, and so it does in a value once an operation leads into it; values that no
   // operation has looked into keep all members.
   bool repeats_keys = false;
+  // The patch with its texts as they are spelled, from DecodePatch(); null if all are spelled as Go does.
+  Value spelled;
 };
 
 // Reads a patch and checks that it is an array of objects (null counts as an empty one). `go_type`
@@ -46,6 +48,7 @@ struct PatchOddities {
   // (json/duplicates.h); without it the last one counts.
   bool* repeats_keys = nullptr;
   std::string* range_error = nullptr;  // see ParseOptions
+  Value* spelled = nullptr;            // see PatchOptions
 };
 base::Result<Value> DecodePatch(Arena& arena, std::string_view text,
                                 std::string_view go_type = "jsonpatch.Patch",

@@ -120,6 +120,33 @@ TEST(Patch, PutsMembersInOrderWhereOperationsLead) {
             R"("x":{"b":{"d":1,"c":2},"a":3}})");
 }
 
+TEST(Patch, TestsTextsAsTheyAreSpelled) {
+  Arena arena;
+  const Value document = MustParse(arena, R"({"a":"<é/","b":"x","c":["é","\u2028\b"]})");
+  const auto passes = [&](std::string_view patch) {
+    PatchOptions options;
+    const auto decoded =
+        DecodePatch(arena, patch, "jsonpatch.Patch", {.spelled = &options.spelled});
+    return decoded.ok() && ApplyPatch(arena, document, *decoded, options).ok();
+  };
+  EXPECT_TRUE(passes(R"([{"op":"test","path":"/a","value":"\u003cé/"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"/a","value":"<é/"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"/a","value":"\u003Cé/"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"/a","value":"\u003cé\/"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"/b","value":"\u0078"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"/c/0","value":"\u00e9"}])"));
+  EXPECT_TRUE(passes(R"([{"op":"test","path":"/c","value":["é","\u2028\b"]}])"));
+  EXPECT_TRUE(passes(R"([{"op":"test","path":"","value":)"
+                     R"({"a":"\u003cé/","\u0062":"x","c":["é","\u2028\b"]}}])"));
+  EXPECT_FALSE(passes(R"([{"op":"test","path":"","value":)"
+                      R"({"a":"<é/","b":"x","c":["é","\u2028\b"]}}])"));
+  // What the patch has brought itself is spelled as there.
+  EXPECT_TRUE(passes(R"([{"op":"add","path":"/d","value":"<"},)"
+                     R"({"op":"test","path":"/d","value":"<"}])"));
+  EXPECT_FALSE(passes(R"([{"op":"add","path":"/d","value":"<"},)"
+                      R"({"op":"test","path":"/d","value":"\u003c"}])"));
+}
+
 TEST(Patch, LimitsWhatCopiesAdd) {
   Arena arena;
   std::string text = "[";

@@ -58,11 +58,12 @@ bool AllHashesDiffer(std::span<const Member> members) {
 // until their container closes and moves them into the arena.
 class Parser {
  public:
-  // `verbatim`: all containers keep their text.
-  Parser(Arena& arena, std::string_view text, const ParseOptions& options, bool verbatim = false)
+  // kVerbatim: all containers keep their text. kSpelled: texts stay as they are spelled.
+  enum class Form { kPlain, kVerbatim, kSpelled };
+  Parser(Arena& arena, std::string_view text, const ParseOptions& options, Form form = Form::kPlain)
       : arena_(arena),
         options_(options),
-        verbatim_(verbatim),
+        form_(form),
         p_(text.data()),
         end_(text.data() + text.size()),
         last_odd_(text.data() - 1) {
@@ -129,13 +130,13 @@ class Parser {
 
   void KeepLastOfDuplicates(const Frame& frame);
   internal::Source SourceOf(const Frame& frame) const {
-    if (!verbatim_ && last_odd_ >= frame.begin) return {};
+    if (form_ != Form::kVerbatim && last_odd_ >= frame.begin) return {};
     return {frame.begin, static_cast<std::uint32_t>(p_ - frame.begin)};
   }
 
   Arena& arena_;
   const ParseOptions& options_;
-  const bool verbatim_;
+  const Form form_;
   const char* p_;
   const char* end_;
   // The last place where the text differs from what the writer would write.
@@ -178,8 +179,10 @@ Parser::Step Parser::Start(Value& value) {
     case '[':
       return Open(false, value);
     case '"': {
+      const char* const begin = p_ + 1;
       std::string_view text;
       ok = ReadString(text);
+      if (ok && form_ == Form::kSpelled) text = {begin, static_cast<std::size_t>(p_ - 1 - begin)};
       value = Value::StringView(text);
       break;
     }
@@ -500,7 +503,14 @@ base::Result<Value> Parse(Arena& arena, std::string_view text, const ParseOption
 
 base::Result<Value> ParseVerbatim(Arena& arena, std::string_view text) {
   const ParseOptions options;
-  return Parser(arena, arena.Copy(Compact(text)), options, true).Run();
+  return Parser(arena, arena.Copy(Compact(text)), options, Parser::Form::kVerbatim).Run();
+}
+
+base::Result<Value> ParseSpelled(Arena& arena, std::string_view text) {
+  std::string range_error;
+  ParseOptions options;
+  options.range_error = &range_error;
+  return Parser(arena, arena.Copy(text), options, Parser::Form::kSpelled).Run();
 }
 
 base::Result<Document> ParseDocument(std::string text, const ParseOptions& options) {

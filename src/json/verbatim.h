@@ -19,4 +19,7 @@ std::string Compact(std::string_view text);
 // The document in `text`, each array and object of which has its part of Compact(text) as source().
 base::Result<Value> ParseVerbatim(Arena& arena, std::string_view text);
 
+// The document in `text`, whose texts, but for names, are as they are spelled between their quotes.
+base::Result<Value> ParseSpelled(Arena& arena, std::string_view text);
+
 }  // namespace portcullis::json

@@ -276,7 +276,7 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
   const bool validated = validation != FieldValidation::kIgnore;
   auto decoded = json::DecodePatch(op.arena, input.body,
                                    validated ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch",
-                                   {&options.repeats_keys, &range_error});
+                                   {&options.repeats_keys, &range_error, &options.spelled});
   if (!decoded.ok()) {
     return base::BadRequest(
         base::StrCat(validated ? "error decoding patch: " : "", decoded.status().message()));
