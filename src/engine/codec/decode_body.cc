@@ -391,13 +391,18 @@ base::Result<json::Value> InGoForm(Operation& op, const GroupVersionKind& kind,
   bool custom = false;
   const api::schema::Schema* schema = SchemaOf(*op.catalog, kind, custom);
   if (custom && object["kind"].AsString() != kind.kind) return object;
-  if (custom) schema = ClaimedSchema(op, kind, object, schema);
+  if (custom) {
+    // Metadata are read without a version, too.
+    const api::schema::Schema* claimed = ClaimedSchema(op, kind, object, schema);
+    if (claimed != nullptr) schema = claimed;
+    if (schema != nullptr) TRY(api::schema::CheckMetadata(op.arena, *schema, object));
+    schema = claimed;
+  }
   const json::Value managers = object["metadata"]["managedFields"];
   if (kind == op.resource->kind || IsOldDefinition(kind)) {
     op.sent = custom ? json::Value() : object;
   }
   if (schema != nullptr && custom) {
-    TRY(api::schema::CheckMetadata(op.arena, *schema, object));
     object = api::schema::Prune(op.arena, *schema, object, true, unknown_or_null);
   } else if (schema != nullptr) {
     api::schema::DecodeOptions options;

@@ -130,14 +130,16 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
   };
   json::Value object = patched.object;
   api::GroupVersionKind kind = target.kind;  // in whose types it is read
+  const bool is_text = patched.by_operations || !patched.merged.is_null();
+  if (is_text) {
+    const auto meta = ReadTypeMeta(object);
+    if (!meta.ok()) return does_not_fit(meta.status());
+    const auto version = api::ParseGroupVersion(meta->api_version);
+    if (!version.ok()) return does_not_fit(version.status());
+  }
   if (custom && object["kind"].AsString().empty()) {
     return does_not_fit(base::BadRequest(
         base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
-  }
-  const bool is_text = patched.by_operations || !patched.merged.is_null();
-  if (is_text && !custom) {
-    const auto meta = ReadTypeMeta(object);
-    if (!meta.ok()) return does_not_fit(meta.status());
   }
   if (!custom || patched.repeats_keys) {
     // Raw extensions keep the order in which they are decoded, and fields that are unknown or there twice are

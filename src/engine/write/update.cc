@@ -120,6 +120,11 @@ class Attempt {
 
   // In a survey an object that is not valid comes back without allocations.
   base::Result<json::Value> PrepareAndAllocate(json::Value object) {
+    if (op_.resource->custom && object["apiVersion"].AsString().empty()) {
+      // Kubernetes looks up here of which kind it is.
+      return base::InternalError(
+          "Object 'apiVersion' is missing in 'object has no apiVersion field'");
+    }
     auto context = StrategyContext(op_, spec_.name);
     std::vector<std::string> warnings;
     context.warnings = &warnings;
