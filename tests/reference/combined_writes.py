@@ -7,6 +7,7 @@ write meets it."""
 import copy
 import json
 
+import answers
 from generated import APPLY, JSON_PATCH, MERGE, STRATEGIC, UID, VERSION, Request, path_with
 from mutations import dump
 from upgrades import ThreeWay
@@ -18,6 +19,7 @@ MANAGERS = ("a", "b", "c")
 METADATA = ("labels", "annotations", "finalizers", "ownerReferences")  # that updates keep
 CHOSEN = ("clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort")  # by each server on its own
 CONNECTED = ("exec", "attach", "portforward", "proxy", "log")
+LONG_AGO = "2026-01-01T00:00:00Z"  # for a time at which a server has done something
 TOO_MANY = 40  # changes: of a value that was made anew in most places
 
 
@@ -142,7 +144,8 @@ class Stored:
         self.pair.versions, self.pair.uids = ([body["metadata"].get(field, "") for body in bodies] for field in ("resourceVersion", "uid"))
         kept = bodies[0] if readable else {"metadata": bodies[0]["metadata"]}
         metadata = {"name": kept["metadata"]["name"], **{field: kept["metadata"][field] for field in METADATA if field in kept["metadata"]}}
-        return json.loads(json.dumps({**without_chosen(kept), "metadata": metadata}).replace(self.pair.uids[0] or UID, UID))
+        text = json.dumps({**without_chosen(kept), "metadata": metadata}).replace(self.pair.uids[0] or UID, UID)
+        return json.loads(answers.TIME.sub(lambda match: match[0] if "." in match[0] else LONG_AGO, text))
 
     def changes(self, schema, base, subresource):
         """Of fields of the object and, now and then, of its metadata; of a status mostly of this."""
