@@ -15,7 +15,6 @@
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "json/duplicates.h"
-#include "json/go_errors.h"
 #include "json/writer.h"
 
 namespace portcullis::admission {
@@ -187,19 +186,8 @@ base::Result<json::Value> CatalogObjects::Decode(json::Arena& arena, json::Value
     }
     return object;
   }
-  if (!object.is_object()) {
-    return base::BadRequest(
-        "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        "array into Go value of type struct { APIVersion string "
-        "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-        "\"json:\\\"kind,omitempty\\\"\" }");
-  }
-  for (const std::string_view name : {"apiVersion", "kind"}) {
-    const json::Value member = object[name];
-    if (member.is_null() || member.is_string()) continue;
-    return base::BadRequest(
-        base::StrCat("couldn't get version/kind; json parse error: json: cannot unmarshal ",
-                     json::GoTypeName(member), " into Go struct field .", name, " of type string"));
+  if (const auto named = schema::CheckTypeMeta(object); !named.ok()) {
+    return base::BadRequest(named.message());
   }
   api::GroupVersionKind own = kind;
   if (const auto text = object["kind"].AsString(); !text.empty()) own.kind = text;

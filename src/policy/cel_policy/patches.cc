@@ -3,6 +3,7 @@
 // Applying what mutations evaluate to.
 #include "api/patch/typed.h"
 #include "api/schema/decode.h"
+#include "api/schema/from_unstructured.h"
 #include "api/schema/schema.h"
 #include "api/schema/type_meta.h"
 #include "base/strings.h"
@@ -88,19 +89,13 @@ json::Value WithoutHollow(json::Arena& arena, const schema::Schema* node, json::
   return builder.Build();
 }
 
-// What Go's conversion of an object of no type says where its decoder of JSON says `problem`.
-std::string ConversionProblem(std::string_view problem) {
-  constexpr std::string_view kNumber = "json: cannot unmarshal number ";
-  constexpr std::string_view kType = " of type ";
-  const auto type = problem.rfind(kType);
-  if (!problem.starts_with(kNumber) || type == std::string_view::npos) return std::string(problem);
-  return base::StrCat("cannot convert float64 to ", problem.substr(type + kType.size()));
-}
-
 bool IsTestMismatch(std::string_view message) { return message.ends_with(": test failed"); }
 
 // A patch cannot make another kind of the object: Go has no type to decode it into.
 base::Status CheckSameKind(json::Value before, json::Value after) {
+  if (const auto named = schema::CheckTypeMeta(after); !named.ok()) {
+    return base::InternalError(named.message());
+  }
   const std::string_view kind = after["kind"].AsString();
   const std::string_view version = after["apiVersion"].AsString();
   if ((kind.empty() || kind == before["kind"].AsString()) &&
@@ -157,12 +152,13 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
   out.object = api::patch::MergeTyped(arena, type.get(), object, patch);
   // The merged object is what Go would have made of it.
   if (type->constraints == nullptr) {
-    auto decoded = schema::Decode(arena, *type, out.object);
-    if (!decoded.ok()) {
+    auto converted = schema::FromUnstructured(arena, *type, out.object);
+    if (converted.ok()) converted = schema::Decode(arena, *type, *converted);
+    if (!converted.ok()) {
       return Failed(base::StrCat("unable to convert unstructured object to ", kind.ToString(), ": ",
-                                 ConversionProblem(decoded.status().message())));
+                                 converted.status().message()));
     }
-    out.object = *decoded;
+    out.object = *converted;
   }
   return out;
 }
