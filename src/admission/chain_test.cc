@@ -95,6 +95,19 @@ TEST(ChainTest, StopsAtTheFirstRefusal) {
   EXPECT_THAT(world.recorder.warnings(), ElementsAre("first validates"));
 }
 
+TEST(ForbiddenTest, PassesOnWhatIsForbiddenAlready) {
+  World world({});
+  const Request request = world.NewRequest();
+  const auto text = [&](int code, std::string reason) {
+    return Forbidden(request, base::Status::Custom(code, std::move(reason), "no")).message();
+  };
+  EXPECT_EQ(text(200, "Forbidden"), "no");
+  EXPECT_EQ(text(403, ""), "no");
+  EXPECT_EQ(text(403, "Odd"), "no");
+  EXPECT_EQ(text(403, "NotFound"), "pods \"p\" is forbidden: no");
+  EXPECT_EQ(text(500, "Odd"), "pods \"p\" is forbidden: no");
+}
+
 TEST(ChainTest, ASurveyAsksThePluginsBehindARefusalToo) {
   World world({&kFirst, &kRefusing, &kLast});
   const Request request = world.NewRequest();

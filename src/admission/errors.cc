@@ -25,7 +25,12 @@ base::Status Forbidden(const Request& request, std::string_view detail) {
 }
 
 base::Status Forbidden(const Request& request, const base::Status& cause) {
-  if (cause.reason() == base::Reason::kForbidden) return cause;
+  // An error of an unknown reason is told by its code.
+  const bool is_known =
+      cause.reason() != base::Reason::kUnknown && cause.reason() != base::Reason::kOther;
+  if (cause.reason() == base::Reason::kForbidden || (!is_known && cause.http_code() == 403)) {
+    return cause;
+  }
   return Forbidden(request, cause.message());
 }
 

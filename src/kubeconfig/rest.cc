@@ -223,13 +223,12 @@ base::Status ErrorOfAnswer(int http_status, std::string_view content_type, std::
   if (content_type.empty() || base::ToLower(content_type).starts_with("text/")) {
     text = base::Trim(body.substr(0, 2048));
   }
-  base::Status status = base::Status::Custom(http_status, "", GenericMessage(http_status, text));
-  if (retry_after) {
-    base::StatusDetails details;
-    details.retry_after_seconds = *retry_after;
-    return status.WithDetails(std::move(details));
-  }
-  return status;
+  base::StatusDetails details;
+  details.causes.push_back({"UnexpectedServerResponse", text, ""});
+  details.retry_after_seconds = retry_after.value_or(0);
+  return base::Status::Custom(http_status, http_status == 403 ? "Forbidden" : "",
+                              GenericMessage(http_status, text))
+      .WithDetails(std::move(details));
 }
 
 }  // namespace portcullis::kubeconfig

@@ -31,5 +31,15 @@ TEST(ErrorOfAnswerTest, PrefersAStatusInTheBody) {
             "the server responded with the status code 418 but did not return more information");
 }
 
+TEST(ErrorOfAnswerTest, KeepsTheTextOfA403WithoutAStatusAsItsCause) {
+  const base::Status status = ErrorOfAnswer(403, "text/plain", "not you", std::nullopt);
+  EXPECT_EQ(status.reason(), base::Reason::kForbidden);
+  EXPECT_EQ(status.message(), "not you");
+  ASSERT_NE(status.details(), nullptr);
+  ASSERT_EQ(status.details()->causes.size(), 1U);
+  EXPECT_EQ(status.details()->causes[0].reason, "UnexpectedServerResponse");
+  EXPECT_EQ(status.details()->causes[0].message, "not you");
+}
+
 }  // namespace
 }  // namespace portcullis::kubeconfig
