@@ -174,6 +174,16 @@ TEST_P(DispatchTest, LimitsWhatCopiesOfAPatchAdd) {
                   "increase of copy is [0-9]+, exceeding the limit 3145728"));
 }
 
+TEST_P(DispatchTest, ShowsTheNextWebhookNoKindThatAPatchHasRemoved) {
+  answers_["/m1"] = {{.response = Patch(R"([{"op":"remove","path":"/kind"}])")}};
+  answers_["/m2"] = {{.response = R"("allowed":true)"}};
+  Mutating({Hook("m1.x.y", "/m1"), Hook("m2.x.y", "/m2")});
+  EXPECT_EQ(Mutate(ConfigMap()), R"({"a":"1"})");
+  ASSERT_EQ(bodies_.size(), 2U);
+  EXPECT_THAT(bodies_[0], HasSubstr(R"("object":{"kind":"ConfigMap","apiVersion":"v1",)"));
+  EXPECT_THAT(bodies_[1], HasSubstr(R"("object":{"apiVersion":"v1",)"));
+}
+
 TEST_P(DispatchTest, NamesWhatIsWrongWithAPatch) {
   const std::pair<std::string, std::string> cases[] = {
       {Patch(R"([{"op":"remove","path":"/data/zz"}])"),

@@ -13,6 +13,7 @@
 #include "base/gotext.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "json/edit.h"
 #include "json/patch.h"
 #include "json/reader.h"
 #include "json/sorted.h"
@@ -144,6 +145,7 @@ class MutatingDispatcher {
     kind_ = kind;
     has_defaults_ = false;
     ordered_ = {};
+    untyped_ = {};
     frame_.reset();
     shared_.reset();
     return base::OkStatus();
@@ -315,7 +317,13 @@ class MutatingDispatcher {
     ordered_ = frame_->Ordered(request_.arena(), object_, ordered_);
     // Built-in kinds are stored in this order anyway: the next review has only what changes to order.
     if (!request_.is_custom() && steps_.trace() == nullptr) object_ = ordered_;
-    shared_ = std::make_shared<const std::string>(frame_->With(ordered_));
+    json::Value shown = ordered_;
+    if (!untyped_.is_null()) {
+      for (const std::string_view name : {"kind", "apiVersion"}) {
+        shown = json::WithMemberOf(request_.arena(), shown, name, untyped_);
+      }
+    }
+    shared_ = std::make_shared<const std::string>(frame_->With(shown));
   }
 
   Outcome CallNobody(const Candidate& candidate, const admission::WebhookAnswer& stand_in) {
@@ -418,6 +426,7 @@ class MutatingDispatcher {
     const bool told = !(*patched)["kind"].AsString().empty() && patched->Has("apiVersion");
     outcome.changed = !told || !foreign_.ok() || request_.has_fresh_times() ||
                       !SemanticallyEqual(object_, result, kind_);
+    untyped_ = told ? json::Value() : *patched;
     request_.LoseFreshTimes();
     AnnotatePatch(candidate, *patch);
     if (services_.objects != nullptr && foreign_.ok()) {
@@ -487,6 +496,8 @@ class MutatingDispatcher {
   base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
   json::Value ordered_;   // object_ when it was last sent, in the order of reviews; or null
+  json::Value
+      untyped_;  // what a patch has made of object_, if it took its kind or version; or null
   std::optional<ReviewFrame> frame_;  // of kind_ and old_object_, or none
   api::GroupVersionResource frame_resource_;
   ReviewForm frame_form_;
