@@ -5,6 +5,7 @@
 import dataclasses
 import json
 
+from admission_mutations import Mutations
 from generated import APPLY, JSON_PATCH, MERGE, STRATEGIC, Request, path_with
 
 ADMISSION = "admissionregistration.k8s.io/v1"
@@ -240,7 +241,7 @@ class Cell:
             if self.some(0.85):
                 answer["status"] = random.choice(DENIALS)
         elif kind == "patch":
-            answer["patch"] = random.choice(CHANGES)
+            answer["patch"] = Mutations(random, random.choice(self.kinds)).operations() if self.some(0.5) else random.choice(CHANGES)
         elif kind == "raw":
             answer |= random.choice(RAW)
         if self.some(0.3):
@@ -292,8 +293,9 @@ class Cell:
     def mutating(self, name, spec):
         random = self.random
         spec["reinvocationPolicy"] = random.choice(["IfNeeded", "Never"])
-        spec["mutations"] = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": random.choice(APPLIES)}} if self.some(0.5) else
-                             {"patchType": "JSONPatch", "jsonPatch": {"expression": random.choice(PATCHES)}} for _ in range(random.choice([1, 1, 2]))]
+        generated = Mutations(random, random.choice(self.kinds))
+        spec["mutations"] = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": generated.apply() if self.some(0.7) else random.choice(APPLIES)}} if self.some(0.5) else
+                             {"patchType": "JSONPatch", "jsonPatch": {"expression": generated.patch() if self.some(0.7) else random.choice(PATCHES)}} for _ in range(random.choice([1, 1, 2]))]
         return self.create("mutatingadmissionpolicies", "MutatingAdmissionPolicy", name, {"spec": spec})
 
     def bindings(self, name, what, with_params):
