@@ -8,6 +8,7 @@ A step names its verb (one of METHODS), the path, the body and headers. Values i
   {$any: [...]}       one of them
   {$some: [...]}      a list of some of them
   {$maybe: value}     the value, or nothing
+  {$seldom: [...]}    one of them, one time out of six
   $absent             nothing
 and places in its texts are filled in:
   (life)              the number of the sequence; its namespace is life-(life)
@@ -52,9 +53,11 @@ def drawn(value, dice):
         if "$any" in value:
             return drawn(dice.choice(value["$any"]), dice)
         if "$some" in value:
-            return [drawn(element, dice) for element in value["$some"] if dice.random() < 0.5]
+            return drawn([element for element in value["$some"] if dice.random() < 0.5], dice)
         if "$maybe" in value:
             return drawn(value["$maybe"], dice) if dice.random() < 0.5 else ABSENT
+        if "$seldom" in value:
+            return drawn(dice.choice(value["$seldom"]), dice) if dice.random() < 1 / 6 else ABSENT
         members = {name: drawn(member, dice) for name, member in value.items()}
         return {name: member for name, member in members.items() if member is not ABSENT}
     if isinstance(value, list):
