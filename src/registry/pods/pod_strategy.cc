@@ -170,9 +170,10 @@ class Pods final : public DefaultStrategy {
           ctx.subresource == "resize"
               ? OnlyResources(arena, object["spec"], old["spec"])
               : json::WithMemberOf(arena, old["spec"], "ephemeralContainers", object["spec"]);
-      json::Value metadata = old["metadata"];
-      for (const std::string_view name : {"managedFields", "resourceVersion", "uid"}) {
-        metadata = json::WithMemberOf(arena, metadata, name, object["metadata"]);
+      json::Value metadata = object["metadata"];
+      for (const std::string_view name :
+           {"deletionTimestamp", "labels", "annotations", "ownerReferences", "finalizers"}) {
+        metadata = json::WithMemberOf(arena, metadata, name, old["metadata"]);
       }
       const json::Value sent = object;
       object = json::With(arena, json::With(arena, old, "metadata", metadata), "spec", spec);
