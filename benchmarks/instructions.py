@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How many instructions a create takes, from the socket to the answer.
+"""How many instructions a create takes, from the socket to the answer, or another request.
 
     benchmarks/instructions.py --build build/release [--baseline FILE] [--etcd] [--webhooks 0,1,10] [--mutating] [--policies 0,1]
-                               [--compact | --protobuf] [--dry-run]
+                               [--compact | --protobuf] [--dry-run] [--requests create,get,…]
 
 Runs `portcullis serve` under callgrind (Debian's valgrind), sends it creates over one connection, and counts what all its
 threads do meanwhile. What else the machine does changes nothing: a count says in a minute what a duel of portcullis-load
@@ -16,6 +16,9 @@ ValidatingAdmissionPolicies match. With --baseline, another program of this repo
 the ratio to it is printed. What is created is JSON as Python writes it; with --compact, without white space, as clients in Go
 send it; with --protobuf, it is sent and answered in protobuf. With --dry-run, nothing is stored. --passes prints how many of
 them each pass over the object takes, --keep FOLDER keeps the profiles, for callgrind_annotate.
+
+--requests counts other requests than creates, each about an object of its own that was created before: the updates and patches
+change a label (apply as a second manager, then again), list reads all of them, and watch is a create that 10 watchers are told of.
 """
 
 import argparse
@@ -140,6 +143,17 @@ class Webhooks(http.server.ThreadingHTTPServer):
                          for i in range(count)]}
 
 
+LABEL = {"metadata": {"labels": {"app": "other"}}}
+PATCHES = {
+    "json-patch": ("application/json-patch+json", [{"op": "replace", "path": "/metadata/labels/app", "value": "other"}]),
+    "merge-patch": ("application/merge-patch+json", LABEL),
+    "strategic-patch": ("application/strategic-merge-patch+json", LABEL),
+}
+APPLY = "application/apply-patch+yaml"
+REQUESTS = ["create", "get", "list", "update", *PATCHES, "apply", "delete", "watch"]
+WATCHERS = 10
+
+
 class Server:
     """`portcullis serve` under callgrind, which counts only between counting(True) and counting(False)."""
 
@@ -157,25 +171,25 @@ class Server:
             if self.process.poll() is not None:
                 sys.exit(f"{program} has ended:\n{(folder / 'log').read_text(encoding='utf-8')[-2000:]}")
             time.sleep(0.2)
-        context = ssl.create_default_context(cafile=folder / "data/pki/ca.crt")
-        self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context)
+        self.context = ssl.create_default_context(cafile=folder / "data/pki/ca.crt")
+        self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context)
 
-    def post(self, path, body, media_type=JSON):
-        self.connection.request("POST", path, body,
-                                {"Authorization": f"Bearer {TOKEN}", "Content-Type": media_type, "Accept": media_type})
+    def send(self, method, path, body=None, media_type=JSON, accept=JSON):
+        self.connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", "Content-Type": media_type, "Accept": accept})
         answer = self.connection.getresponse()
         text = answer.read()
-        if answer.status != 201:
-            sys.exit(f"{path}: {answer.status} {text!r}")
+        if answer.status not in (200, 201):
+            sys.exit(f"{method} {path}: {answer.status} {text!r}")
+        return text
 
-    def create(self, resource, names, args):
-        for name in names:
-            made = KINDS[resource] | {"metadata": {"name": name, "labels": {"app": "web"}}}
-            path = f"/api/v1/namespaces/default/{resource}{'?dryRun=All' * args.dry_run}"
-            if args.protobuf:
-                self.post(path, protobuf_body(made), PROTOBUF)
-            else:
-                self.post(path, json.dumps(made, separators=(",", ":") if args.compact else None))
+    def post(self, path, body):
+        self.send("POST", path, body)
+
+    def watch(self, path):
+        """A watch that someone reads to its end."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context)
+        connection.request("GET", f"{path}?watch=true", headers={"Authorization": f"Bearer {TOKEN}"})
+        threading.Thread(target=connection.getresponse().read, daemon=True).start()
 
     def register(self, registered):
         self.post(f"/apis/admissionregistration.k8s.io/v1/{re.sub('y$', 'ie', registered['kind'].lower())}s", json.dumps(registered))
@@ -208,24 +222,74 @@ class Server:
             for name, mark in PASSES.items():
                 if mark in function:
                     found[name] = max(found[name], int(count.replace(",", "")))
-        foreign = (IN_JSON if args.protobuf else IN_PROTOBUF) | (OF_STORED if args.dry_run else set())
+        foreign = (set(PASSES) if args.requests != "create" else set()) | (IN_JSON if args.protobuf else IN_PROTOBUF) | (OF_STORED if args.dry_run else set())
         missing = [name for name, count in found.items() if count == 0 and name not in foreign]
         if missing:
             sys.exit(f"no function in the profile is that of: {', '.join(missing)}")
         return found | {"HTTP, authentication, authorization, flow control, commit, audit, metrics": self.counted() - sum(found.values())}
 
 
+class Requests:
+    """Sends one of REQUESTS about objects of a resource, each of which has been created before."""
+
+    def __init__(self, server, kind, resource, args):
+        self.server, self.kind, self.resource, self.args = server, kind, resource, args
+        self.path, self.made = f"/api/v1/namespaces/default/{resource}", {}
+
+    def create(self, name):
+        made = KINDS[self.resource] | {"metadata": {"name": name, "labels": {"app": "web"}}}
+        path = self.path + "?dryRun=All" * self.args.dry_run
+        if self.args.protobuf:
+            self.server.send("POST", path, protobuf_body(made), PROTOBUF, PROTOBUF)
+        else:
+            self.made[name] = self.server.send("POST", path, self.text(made))
+
+    def text(self, value):
+        return json.dumps(value, separators=(",", ":") if self.args.compact else None)
+
+    def apply(self, name, label):
+        intent = KINDS[self.resource] | {"metadata": {"name": name, "labels": {"app": label}}}
+        self.server.send("PATCH", f"{self.path}/{name}?fieldManager=second&force=true", self.text(intent), APPLY)
+
+    def prepare(self, names):
+        """What the requests about these objects need."""
+        if self.kind == "watch":
+            for _ in range(WATCHERS):
+                self.server.watch(self.path)
+        elif self.kind != "create":
+            for name in names:
+                self.create(name)
+        if self.kind == "apply":
+            for name in names:
+                self.apply(name, "web")
+
+    def send(self, name):
+        path, accept = f"{self.path}/{name}", PROTOBUF if self.args.protobuf else JSON
+        if self.kind in ("create", "watch"):
+            self.create(name)
+        elif self.kind in PATCHES:
+            media_type, patch = PATCHES[self.kind]
+            self.server.send("PATCH", path, self.text(patch), media_type)
+        elif self.kind == "apply":
+            self.apply(name, "other")
+        elif self.kind == "update":
+            self.server.send("PUT", path, self.made[name].replace(b'"app":"web"', b'"app":"other"'))
+        else:
+            method = "DELETE" if self.kind == "delete" else "GET"
+            self.server.send(method, self.path if self.kind == "list" else path, accept=accept)
+
+
 class Measurement:
     """What is counted of each program."""
 
-    def __init__(self, args, folder, resource, webhooks, policies):
-        self.args, self.resource, self.webhooks, self.policies = args, resource, webhooks, policies
+    def __init__(self, args, folder, request, resource, webhooks, policies):
+        self.args, self.request, self.resource, self.webhooks, self.policies = args, request, resource, webhooks, policies
         self.passes = {} if args.passes else None
         matching = [f"{webhooks} {'mutating ' * args.mutating}webhook{'s' * (webhooks > 1)}"] if webhooks else []
         matching += [f"{policies} polic{'ies' if policies > 1 else 'y'}"] if policies else []
         matching += ["without white space"] * args.compact + ["in protobuf"] * args.protobuf + ["a dry run"] * args.dry_run
-        self.name = ", ".join([f"a create of {resource}", *matching])
-        self.folder = folder / "-".join([resource, *matching]).replace(" ", "-")
+        self.name = ", ".join([f"{request} of {resource}", *matching])
+        self.folder = folder / "-".join([request, resource, *matching]).replace(" ", "-")
 
     def of(self, program, suffix=""):
         folder = self.folder.with_name(self.folder.name + suffix)
@@ -239,9 +303,15 @@ class Measurement:
             if self.webhooks:
                 server.register(Webhooks(server.folder).configuration(self.webhooks, self.resource, self.args.mutating))
             server.enforce(self.policies, self.resource)
-            server.create(self.resource, (f"warm-up-{i}" for i in range(WARM_UP)), self.args)
+            warm_up, counted = ([f"{phase}-{i}" for i in range(count)]
+                                for phase, count in (("warm-up", WARM_UP), ("counted", self.args.creates)))
+            requests = Requests(server, self.request, self.resource, self.args)
+            requests.prepare(warm_up + counted)
+            for name in warm_up:
+                requests.send(name)
             server.counting(True)
-            server.create(self.resource, (f"counted-{i}" for i in range(self.args.creates)), self.args)
+            for name in counted:
+                requests.send(name)
             server.counting(False)
         finally:
             server.stop()
@@ -255,6 +325,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT.parent / "build/release")
     parser.add_argument("--baseline", type=pathlib.Path, help="another portcullis")
     parser.add_argument("--kinds", default=",".join(KINDS), help="default: %(default)s")
+    parser.add_argument("--requests", default="create", help=f"of {', '.join(REQUESTS)}; default: %(default)s")
     parser.add_argument("--creates", type=int, default=400, help="of each kind; default: %(default)s")
     parser.add_argument("--etcd", action="store_true", help="store in etcd instead of memory")
     parser.add_argument("--webhooks", default="0", help="how many match each create, several numbers in turn; default: %(default)s")
@@ -274,8 +345,8 @@ def main():
         folder = args.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         counts = (map(int, text.split(",")) for text in (args.webhooks, args.policies))
-        for resource, webhooks, policies in itertools.product(args.kinds.split(","), *counts):
-            measurement = Measurement(args, folder, resource, webhooks, policies)
+        for what in itertools.product(args.requests.split(","), args.kinds.split(","), *counts):
+            measurement = Measurement(args, folder, *what)
             ours = measurement.of(args.build / "portcullis")
             passes = measurement.passes or {}
             line = f"{measurement.name}: {ours:,.0f} instructions"
