@@ -19,6 +19,15 @@ std::string ToJson(std::string_view yaml) {
   return value.ok() ? ToString(*value) : value.status().message();
 }
 
+std::string StrictError(std::string_view yaml) {
+  Arena arena;
+  std::string error;
+  YamlOptions options;
+  options.strict_error = &error;
+  (void)ParseYaml(arena, yaml, options);
+  return error;
+}
+
 std::string FromJson(std::string_view text) {
   Arena arena;
   const auto value = Parse(arena, text);
@@ -43,6 +52,39 @@ TEST(Yaml, Scalars) {
   EXPECT_EQ(ToJson("!!int x"), "yaml: cannot decode !!str `x` as a !!int");
   EXPECT_EQ(ToJson(".nan"), "json: unsupported value: NaN");
   EXPECT_EQ(ToJson("-.inf"), "json: unsupported value: -Inf");
+}
+
+// A comment is no JSON: with one, the text is read as YAML.
+TEST(Yaml, ReadsJsonAsWhatYamlMakesOfIt) {
+  const std::string long_name(1000, 'n');
+  for (const std::string& text : {
+           std::string(R"({"a":{"b":[1,-2,0,null,true,"x"]},"c":"d: e #f","":{},"<<":{"g":[]}})"),
+           std::string(R"({"a": 1, "b": [2, {"c": "y"}], "=": "~"})"),
+           std::string(R"({"a":"\n\t\r\b\f\"\\\u003c\u003e\u0026","b\n":" x  y "})"),
+           std::string(R"({"a":"\/","b":"\u0041","c":"\u0000","d":"\ud83d\ude00"})"),
+           std::string(R"({"a":1.0,"b":1e3,"c":1E400,"d":12345678901234567890,"e":-0,"f":1.5})"),
+           std::string(R"({"a":1,"a":2})"),
+           std::string(R"({"a" :1})"),
+           std::string(R"({ "a":1 })"),
+           std::string(R"({"a":9223372036854775807,"b":-9223372036854775808})"),
+           std::string("{\"a\":\"\x7F\"}"),
+           std::string("{\"a\":\"\u0085\u00e4\"}"),
+           std::string("{\"a\":\"b\tc\"}"),
+           std::string("{\"a\":\n1}"),
+           std::string("{'a':1}"),
+           std::string("{\"a\":1,}"),
+           std::string("{\"a\":b}"),
+           std::string("{\"a\":1}}"),
+           std::string("{\"a\":010,\"b\":+1,\"c\":yes}"),
+           std::string("{}"),
+           "{\"" + long_name + "\":1}",
+           "{\"" + long_name + std::string(100, 'n') + "\":1}",
+           std::string(200, '[') + std::string(200, ']'),
+       }) {
+    EXPECT_EQ(ToJson(text), ToJson(text + " # a comment")) << text;
+    EXPECT_EQ(ToJson(text + "\n"), ToJson(text + " # a comment\n")) << text;
+    EXPECT_EQ(StrictError(text), StrictError(text + " # a comment")) << text;
+  }
 }
 
 TEST(Yaml, KnowsNoVersionButOne) {
