@@ -419,10 +419,14 @@ base::Result<json::Value> AppliedCbor(Operation& op, std::string_view body) {
   return *parsed;
 }
 
-base::Result<json::Value> AppliedObject(Operation& op, const Input& input) {
+// `yaml_error` is what strict reading says, unless nothing is validated.
+base::Result<json::Value> AppliedObject(Operation& op, const Input& input,
+                                        std::string& yaml_error) {
   if (!input.applied.is_null()) return input.applied;
   if (input.type == MediaType::kCbor) return AppliedCbor(op, input.body);
-  auto parsed = json::ParseYaml(op.arena, input.body);
+  json::YamlOptions yaml;
+  if (input.options.validation != FieldValidation::kIgnore) yaml.strict_error = &yaml_error;
+  auto parsed = json::ParseYaml(op.arena, input.body, yaml);
   if (!parsed.ok()) {
     return base::BadRequest(base::StrCat("error decoding YAML: error converting YAML to JSON: ",
                                          parsed.status().message()));
@@ -442,13 +446,9 @@ bool ChangesManagersAlone(json::Arena& arena, json::Value live, json::Value appl
 
 base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, const Input& input) {
   const WriteOptions& options = input.options;
-  const json::Value config = TRY(AppliedObject(op, input));
-  TRY(CheckAppliedKind(target, config));
   std::string yaml_error;
-  const bool is_yaml = input.applied.is_null() && input.type != MediaType::kCbor;
-  if (is_yaml && options.validation != FieldValidation::kIgnore) {
-    yaml_error = StrictYamlError(op.arena, input.body);
-  }
+  const json::Value config = TRY(AppliedObject(op, input, yaml_error));
+  TRY(CheckAppliedKind(target, config));
   const bool strict = options.validation == FieldValidation::kStrict;
   const bool force = options.force.value_or(false);
   const std::string manager = options.field_manager;
