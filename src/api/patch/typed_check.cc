@@ -20,24 +20,40 @@ using schema::Kind;
 using schema::ListType;
 using schema::Schema;
 
+// Where a value stands. Written out only where something is wrong.
+struct Place {
+  const Place* outer = nullptr;
+  std::string_view field;             // a member of the outer value, or …
+  const PathElement* step = nullptr;  // … an element of it
+
+  std::string Text() const {
+    std::vector<const Place*> places;
+    for (const Place* at = this; at->outer != nullptr; at = at->outer) places.push_back(at);
+    std::string text;
+    for (auto at = places.rbegin(); at != places.rend(); ++at) {
+      text += (*at)->step != nullptr ? ToText({*(*at)->step}) : base::StrCat(".", (*at)->field);
+    }
+    return text;
+  }
+};
+
 class Checker {
  public:
   explicit Checker(bool native, bool stored = false) : native_(native), stored_(stored) {}
-  void Check(const Schema* schema, Value value, const std::string& path);
+  void Check(const Schema* schema, Value value, const Place& place);
   base::Status Outcome() const;
 
  private:
-  void CheckList(const Schema& schema, Value value, const std::string& path);
-  void CheckMap(const Schema& schema, Value value, const std::string& path);
-  void CheckScalar(const Schema& schema, Value value, const std::string& path);
-  void CheckForeign(const Schema& schema, Value value, const std::string& path);
+  void CheckList(const Schema& schema, Value value, const Place& place);
+  void CheckMap(const Schema& schema, Value value, const Place& place);
+  void CheckScalar(const Schema& schema, Value value, const Place& place);
+  void CheckForeign(const Schema& schema, Value value, const Place& place);
   bool IsForeign(Value value) const {
     return native_ && value.is_object() && value.Has(kForeignField);
   }
-  bool CanBeElement(const Schema& schema, Value element, std::size_t index,
-                    const std::string& path);
-  void Add(const std::string& path, std::string_view text) {
-    errors_.push_back(base::StrCat(path, ": ", text));
+  bool CanBeElement(const Schema& schema, Value element, std::size_t index, const Place& place);
+  void Add(const Place& place, std::string_view text) {
+    errors_.push_back(base::StrCat(place.Text(), ": ", text));
   }
 
   const bool native_;
@@ -76,67 +92,67 @@ std::string ReflectedText(Value value) {
   return base::StrCat("&{<nil> <nil> ", GoValueText(value), " ", kind, "}");
 }
 
-void Checker::CheckScalar(const Schema& schema, Value value, const std::string& path) {
+void Checker::CheckScalar(const Schema& schema, Value value, const Place& place) {
   const auto got = [&] { return base::StrCat("&{", GoValueText(value), "}"); };
   switch (SchemaKindOf(schema)) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kDuration:
-      if (!value.is_string()) Add(path, "expected string, got " + GoLiteral(value));
+      if (!value.is_string()) Add(place, "expected string, got " + GoLiteral(value));
       break;
     case Kind::kInteger:
     case Kind::kNumber:
       if (!value.is_number()) {
-        Add(path, base::StrCat("expected numeric (int or float), got ", GoTypeName(value)));
+        Add(place, base::StrCat("expected numeric (int or float), got ", GoTypeName(value)));
       }
       break;
     case Kind::kBoolean:
-      if (!value.is_bool()) Add(path, "expected boolean, got " + got());
+      if (!value.is_bool()) Add(place, "expected boolean, got " + got());
       break;
     case Kind::kQuantity:
     case Kind::kTime:
     case Kind::kMicroTime:
-      if (value.is_array() || value.is_object()) Add(path, "expected any scalar, got " + got());
+      if (value.is_array() || value.is_object()) Add(place, "expected any scalar, got " + got());
       break;
     default:
       // Of the types that hold any JSON this one alone is a map in the schema.
       if (schema.go_type == "v1.FieldsV1" && !value.is_object()) {
-        Add(path, "expected map, got " + (stored_ ? ReflectedText(value) : got()));
+        Add(place, "expected map, got " + (stored_ ? ReflectedText(value) : got()));
       }
       break;
   }
 }
 
-void Checker::CheckForeign(const Schema& schema, Value value, const std::string& path) {
+void Checker::CheckForeign(const Schema& schema, Value value, const Place& place) {
   const Value foreign = value[kForeignField];
   const std::string text = base::StrCat("&{", foreign["text"].AsString(), "}");
   switch (SchemaKindOf(schema)) {
     case Kind::kArray:
-      return Add(path, "expected list, got " + text);
+      return Add(place, "expected list, got " + text);
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kDuration:
-      return Add(path, base::StrCat("expected string, got &value.valueUnstructured{Value:",
-                                    foreign["literal"].AsString(), "}"));
+      return Add(place, base::StrCat("expected string, got &value.valueUnstructured{Value:",
+                                     foreign["literal"].AsString(), "}"));
     case Kind::kInteger:
     case Kind::kNumber:
-      return Add(path,
+      return Add(place,
                  base::StrCat("expected numeric (int or float), got ", foreign["type"].AsString()));
     case Kind::kBoolean:
-      return Add(path, "expected boolean, got " + text);
+      return Add(place, "expected boolean, got " + text);
     case Kind::kQuantity:
     case Kind::kTime:
     case Kind::kMicroTime:
-      return Add(path, "expected any scalar, got " + text);
+      return Add(place, "expected any scalar, got " + text);
     default:
-      return Add(path, "expected map, got " + text);
+      return Add(place, "expected map, got " + text);
   }
 }
 
 // Whether the element of a keyed list or set has a name there; nothing more can be said of the list
 // if one has none.
 bool Checker::CanBeElement(const Schema& schema, Value element, std::size_t index,
-                           const std::string& path) {
+                           const Place& place) {
   std::string problem;
   if (schema.list_type == ListType::kSet) {
     if (element.is_null()) {
@@ -157,13 +173,13 @@ bool Checker::CanBeElement(const Schema& schema, Value element, std::size_t inde
                            " (and doesn't have default values for any key fields)");
   }
   if (problem.empty()) return true;
-  Add(path, base::StrCat("element ", std::to_string(index), ": ", problem));
+  Add(place, base::StrCat("element ", std::to_string(index), ": ", problem));
   return false;
 }
 
-void Checker::CheckList(const Schema& schema, Value value, const std::string& path) {
+void Checker::CheckList(const Schema& schema, Value value, const Place& place) {
   if (!value.is_array()) {
-    Add(path, base::StrCat("expected list, got &{", GoValueText(value), "}"));
+    Add(place, base::StrCat("expected list, got &{", GoValueText(value), "}"));
     return;
   }
   const bool keyed = schema.list_type == ListType::kMap || schema.list_type == ListType::kSet;
@@ -172,28 +188,29 @@ void Checker::CheckList(const Schema& schema, Value value, const std::string& pa
   for (const Value& element : value.elements()) {
     PathElement step = PathElement::Index(index++);
     if (IsForeign(element) && schema.list_type == ListType::kSet) {
-      CheckForeign(*schema.element, element, path + "[={{undefined}}]");
+      static const PathElement kUndefined{PathElement::Kind::kIndex, "={{undefined}}"};
+      CheckForeign(*schema.element, element, {&place, "", &kUndefined});
       continue;
     }
     if (keyed) {
-      if (!CanBeElement(schema, element, index - 1, path)) return;
+      if (!CanBeElement(schema, element, index - 1, place)) return;
       step = StepOf(schema, element);
       if (!seen.emplace(step, true).second && !stored_) {
-        Add(path, base::StrCat("duplicate entries for key ", ToText({step})));
+        Add(place, base::StrCat("duplicate entries for key ", ToText({step})));
       }
     }
-    Check(schema.element, element, path + ToText({step}));
+    Check(schema.element, element, {&place, "", &step});
   }
 }
 
-void Checker::CheckMap(const Schema& schema, Value value, const std::string& path) {
+void Checker::CheckMap(const Schema& schema, Value value, const Place& place) {
   if (!value.is_object()) {
-    Add(path, base::StrCat("expected map, got &{", GoValueText(value), "}"));
+    Add(place, base::StrCat("expected map, got &{", GoValueText(value), "}"));
     return;
   }
   for (const json::Member& member : value.members()) {
-    const std::string below = base::StrCat(path, ".", member.name());
-    const schema::Field* field = schema.FindField(member.name());
+    const Place below{&place, member.name()};
+    const schema::Field* field = schema.FindField(member.name(), member.hash);
     if (field != nullptr) {
       Check(field->schema, member.value, below);
     } else if (schema.kind == Kind::kMap) {
@@ -205,20 +222,20 @@ void Checker::CheckMap(const Schema& schema, Value value, const std::string& pat
   }
 }
 
-void Checker::Check(const Schema* schema, Value value, const std::string& path) {
+void Checker::Check(const Schema* schema, Value value, const Place& place) {
   if (TakesAny(schema) || value.is_null()) return;
   // A type with a name, as that of metadata, does not inherit that unknown fields are preserved.
   const int outside = preserving_;
   if (!schema->definition.empty()) preserving_ = 0;
   if (schema->preserve_unknown_fields) ++preserving_;
   if (IsForeign(value)) {
-    CheckForeign(*schema, value, path);
+    CheckForeign(*schema, value, place);
   } else if (schema->kind == Kind::kArray) {
-    CheckList(*schema, value, path);
+    CheckList(*schema, value, place);
   } else if (schema->kind == Kind::kStruct || schema->kind == Kind::kMap) {
-    CheckMap(*schema, value, path);
+    CheckMap(*schema, value, place);
   } else {
-    CheckScalar(*schema, value, path);
+    CheckScalar(*schema, value, place);
   }
   preserving_ = outside;
 }
@@ -228,7 +245,7 @@ void Checker::Check(const Schema* schema, Value value, const std::string& path) 
 base::Status CheckTyped(const Schema& schema, Value object) {
   const auto outcome = [&](Value value) {
     Checker checker(/*native=*/false);
-    checker.Check(&schema, value, "");
+    checker.Check(&schema, value, {});
     return checker.Outcome();
   };
   if (outcome(object).ok()) return {};
@@ -240,13 +257,13 @@ base::Status CheckTyped(const Schema& schema, Value object) {
 
 base::Status CheckTypedStored(const Schema& schema, Value object) {
   Checker checker(/*native=*/false, /*stored=*/true);
-  checker.Check(&schema, object, "");
+  checker.Check(&schema, object, {});
   return checker.Outcome();
 }
 
 base::Status CheckTypedNative(const Schema& schema, Value object) {
   Checker checker(/*native=*/true);
-  checker.Check(&schema, object, "");
+  checker.Check(&schema, object, {});
   return checker.Outcome();
 }
 
