@@ -106,6 +106,47 @@ base::Status Malformed(std::string_view key) {
                       base::StrCat("missing or invalid prefix in field key ", base::GoQuote(key)));
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The end of the text or integer at the begin of `json`, if the writer would write it the same way; else 0.
+std::size_t EndOfPlainScalar(std::string_view json) {
+  std::size_t end = 0;
+  if (json.starts_with('"')) {
+    const auto is_plain = [](char c) {
+      return c >= ' ' && c < '\x7F' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+    };
+    for (end = 1; end < json.size() && is_plain(json[end]); ++end) {
+    }
+    return end < json.size() && json[end] == '"' ? end + 1 : 0;
+  }
+  constexpr std::size_t kSurelyInRange = 18;
+  while (end < json.size() && IsDigit(json[end])) ++end;
+  return end <= kSurelyInRange && (end == 1 || !json.starts_with('0')) ? end : 0;
+}
+
+// Whether the key or value of a step is written as ParseStep() would write it. Mostly it is.
+bool IsCanonical(std::string_view json) {
+  if (!json.starts_with('{')) {
+    const std::size_t end = EndOfPlainScalar(json);
+    return end > 0 && end == json.size();
+  }
+  std::string_view before;
+  for (std::size_t at = 1; at < json.size(); ++at) {
+    const std::size_t name = json[at] == '"' ? EndOfPlainScalar(json.substr(at)) : 0;
+    const std::size_t value = at + name + 1;
+    if (name == 0 || value >= json.size() || json[value - 1] != ':') return false;
+    const std::string_view key = json.substr(at + 1, name - 2);
+    if (at > 1 && key <= before) return false;
+    before = key;
+    const std::size_t size = EndOfPlainScalar(json.substr(value));
+    at = value + size;
+    if (size == 0 || at >= json.size()) return false;
+    if (json[at] == '}') return at + 1 == json.size();
+    if (json[at] != ',') return false;
+  }
+  return false;
+}
+
 base::Result<PathElement> ParseStep(std::string_view key) {
   if (key.size() < 2 || key[1] != ':') return Malformed(key);
   const std::string_view rest = key.substr(2);
@@ -117,11 +158,14 @@ base::Result<PathElement> ParseStep(std::string_view key) {
       return PathElement{PathElement::Kind::kIndex, std::string(rest)};
     case 'v':
     case 'k': {
+      const auto kind = key[0] == 'k' ? PathElement::Kind::kKey : PathElement::Kind::kValue;
+      if ((kind == PathElement::Kind::kKey) == rest.starts_with('{') && IsCanonical(rest)) {
+        return PathElement{kind, std::string(rest)};
+      }
       json::Arena arena;
       const json::Value value = TRY(json::Parse(arena, rest));
       if (key[0] == 'k' && !value.is_object()) return Malformed(key);
-      return PathElement{key[0] == 'k' ? PathElement::Kind::kKey : PathElement::Kind::kValue,
-                         json::ToString(value, {.sort_keys = true})};
+      return PathElement{kind, json::ToString(value, {.sort_keys = true})};
     }
     default:
       return Malformed(key);
@@ -299,6 +343,15 @@ FieldSet FieldSet::Intersection(const FieldSet& other) const {
   return out;
 }
 
+bool FieldSet::IsWithin(const FieldSet& other) const {
+  auto at = other.nodes_.begin();
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+    while (at != other.nodes_.end() && at->element < node.element) ++at;
+    return at != other.nodes_.end() && at->element == node.element &&
+           (at->member || !node.member) && node.below.IsWithin(at->below);
+  });
+}
+
 FieldSet FieldSet::Difference(const FieldSet& other) const {
   FieldSet out;
   for (const Node& node : nodes_) {
@@ -355,20 +408,24 @@ base::Result<FieldSet> FieldSet::FromJson(json::Value fields) {
     return base::Status(base::Reason::kUnknown, base::StrCat("ReadMapCB: expect { or n, but found ",
                                                              json::ToString(fields).substr(0, 1)));
   }
-  std::vector<Node> nodes;
-  nodes.reserve(fields.size());
+  FieldSet out;
+  out.nodes_.reserve(fields.size());
+  bool ascending = true;
   for (const json::Member& member : fields.members()) {
     if (member.name() == ".") continue;  // the parent has looked at it
-    Node node{.element = TRY(ParseStep(member.name()))};
-    node.below = TRY(FromJson(member.value));
+    Node& node = out.nodes_.emplace_back();
+    node.element = TRY(ParseStep(member.name()));
+    const bool leaf = member.value.is_object() && member.value.empty();
+    if (!leaf) node.below = TRY(FromJson(member.value));
     node.member = node.below.empty() || member.value.Has(".");
-    nodes.push_back(std::move(node));
+    ascending = ascending && (&node == out.nodes_.data() || (&node)[-1].element < node.element);
   }
+  if (ascending) return out;  // as the writer leaves them
+  std::vector<Node> nodes = std::move(out.nodes_);
+  out.nodes_.clear();
   // Of steps that are written differently and mean the same the last one counts.
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const Node& a, const Node& b) { return a.element < b.element; });
-  FieldSet out;
-  out.nodes_.reserve(nodes.size());
   for (Node& node : nodes) {
     if (!out.nodes_.empty() && out.nodes_.back().element == node.element) out.nodes_.pop_back();
     out.nodes_.push_back(std::move(node));

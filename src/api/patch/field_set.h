@@ -72,6 +72,8 @@ class FieldSet {
   // Of many sets at once, in n log n.
   static FieldSet UnionOf(std::span<const FieldSet* const> sets);
   FieldSet Intersection(const FieldSet& other) const;
+  // Whether the other set has all paths of this one.
+  bool IsWithin(const FieldSet& other) const;
   // Paths of this set that are not in the other one.
   FieldSet Difference(const FieldSet& other) const;
   // Difference() in place.

@@ -296,6 +296,7 @@ class Application {
   base::Status OwnByNobody(Value plain);
   base::Status CheckConfiguration() const;
   Entry& Own(FieldSet claimed, std::optional<Entry>& before);
+  bool MayLose(const Entry& last, const FieldSet& claimed) const;
   base::Result<Value> Prune(Value merged, const Entry& last) const;
   base::Result<Versions::View> In(const std::string& version, Value object) const;
   std::vector<ConflictOf> Conflicts(const Entry& own, Changes& changes) const;
@@ -333,6 +334,17 @@ base::Result<Versions::View> Application::In(const std::string& version, Value o
   const bool own = version == writer_.api_version && object["apiVersion"].AsString() == version;
   if (own || writer_.versions == nullptr) return Versions::View{object, &schema_};
   return ViewIn(*writer_.versions, version, object);
+}
+
+// Whether Prune() has anything to look for. What is applied once more stays, with all that it lies in; other versions
+// may tell that otherwise.
+bool Application::MayLose(const Entry& last, const FieldSet& claimed) const {
+  const auto is_of_request = [&](const Entry& entry) {
+    return entry.api_version == writer_.api_version;
+  };
+  const bool one_version =
+      is_of_request(last) && std::all_of(entries_.begin(), entries_.end(), is_of_request);
+  return !last.fields.empty() && !(one_version && last.fields.IsWithin(claimed));
 }
 
 // Drops what the writer applied last time, applies no more, and no other manager owns.
@@ -462,7 +474,7 @@ base::Result<Value> Application::Run(Force force) {
   std::optional<Entry> before;
   Entry& own = Own(claimed, before);
   Value merged = MergeTyped(arena_, &schema_, plain, config_);
-  if (before && !before->fields.empty()) merged = TRY(Prune(merged, *before));
+  if (before && MayLose(*before, claimed)) merged = TRY(Prune(merged, *before));
   Changes changes(schema_, plain, merged, writer_);
 
   std::vector<ConflictOf> conflicts = Conflicts(own, changes);
@@ -566,7 +578,8 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
     if (same == entries.end()) {
       entries.push_back(std::move(own));
     } else {
-      own.fields = own.fields.Union(same->fields);
+      own.fields = own.fields.IsWithin(same->fields) ? std::move(same->fields)
+                                                     : own.fields.Union(same->fields);
       *same = std::move(own);
     }
   }

@@ -390,6 +390,45 @@ TEST_F(PatchTest, FieldSetsShrinkInPlaceAsTheirDifference) {
   EXPECT_EQ(json::ToString(pruned.ToJson(arena_)), R"({"f:c":{}})");
 }
 
+TEST_F(PatchTest, FieldSetsAreWithinThoseThatHaveAllTheirPaths) {
+  const auto set = [&](std::string_view text) { return *FieldSet::FromJson(J(text)); };
+  const FieldSet all =
+      set(R"({"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{"k:{\"n\":1}":{"f:z":{}}}})");
+  for (const std::string_view part : {R"({})", R"({"f:a":{}})", R"({"f:a":{"f:y":{}}})",
+                                      R"({"f:b":{"k:{\"n\":1}":{"f:z":{}}}})"}) {
+    EXPECT_TRUE(set(part).IsWithin(all)) << part;
+    EXPECT_EQ(set(part).Difference(all), FieldSet()) << part;
+  }
+  EXPECT_TRUE(all.IsWithin(all));
+  for (const std::string_view other : {R"({"f:c":{}})", R"({"f:b":{}})", R"({"f:a":{"f:z":{}}})",
+                                       R"({"f:b":{"k:{\"n\":1}":{".":{},"f:z":{}}}})"}) {
+    EXPECT_FALSE(set(other).IsWithin(all)) << other;
+  }
+}
+
+// Keys that are written as the server writes them are taken as they are.
+TEST_F(PatchTest, FieldSetsReadKeysInAnyForm) {
+  const auto keys = [&](std::string_view fields) {
+    const auto set = FieldSet::FromJson(J(fields));
+    return set.ok() ? json::ToString(set->ToJson(arena_)) : set.status().message();
+  };
+  for (const std::string_view same :
+       {R"({"k:{\"a\":\"x\",\"b\":80}":{}})", R"({"v:\"x\"":{},"v:1":{}})", R"({"v:true":{}})"}) {
+    EXPECT_EQ(FieldSet::FromJson(J(keys(same)))->ToJson(arena_),
+              FieldSet::FromJson(J(same))->ToJson(arena_));
+  }
+  EXPECT_EQ(keys(R"({"k:{\"b\": 80, \"a\":\"x\"}":{}})"), R"({"k:{\"a\":\"x\",\"b\":80}":{}})");
+  EXPECT_EQ(keys(R"({"k:{\"b\":80,\"a\":\"x\"}":{}})"), R"({"k:{\"a\":\"x\",\"b\":80}":{}})");
+  EXPECT_EQ(keys(R"({"k:{\"a\":1,\"a\":2}":{}})"), R"({"k:{\"a\":2}":{}})");
+  EXPECT_EQ(keys(R"({"k:{\"a\":\"\\u0041<\"}":{}})"), R"({"k:{\"a\":\"A\\u003c\"}":{}})");
+  EXPECT_EQ(keys(R"({"v: 1":{}})"), R"({"v:1":{}})");
+  EXPECT_EQ(keys(R"({"v:\"b\"":{},"v:\"a\"":{}})"), R"({"v:\"a\"":{},"v:\"b\"":{}})");
+  EXPECT_FALSE(FieldSet::FromJson(J(R"({"k:1":{}})")).ok());
+  EXPECT_FALSE(FieldSet::FromJson(J(R"({"v:01":{}})")).ok());
+  EXPECT_FALSE(FieldSet::FromJson(J(R"({"k:{\"a\":1}x":{}})")).ok());
+  EXPECT_FALSE(FieldSet::FromJson(J(R"({"k:{\"a\":1":{}})")).ok());
+}
+
 TEST_F(PatchTest, FieldSetsReadWhatTheyWrite) {
   const Value fields =
       J(R"({"f:a":{".":{},"f:b":{}},"f:l":{"k:{\"name\":\"x\"}":{".":{}},"v:\"y\"":{},"i:3":{}}})");
