@@ -210,6 +210,12 @@ Parser::Step Parser::Open(bool is_object, Value& value) {
     (void)Unexpected("exceeded max depth");
     return Step::kFailed;
   }
+  if (end_ - p_ >= 2 && p_[1] == (is_object ? '}' : ']')) {  // as most of managedFields
+    const internal::Source source{p_, 2};
+    p_ += 2;
+    value = is_object ? MakeObject(arena_, {}, source) : MakeArray(arena_, {}, source);
+    return Step::kComplete;
+  }
   const std::size_t first = is_object ? members_.size() : elements_.size();
   frames_.push_back({p_, static_cast<std::uint32_t>(first), is_object});
   ++p_;
@@ -281,9 +287,8 @@ bool Parser::ReadKey() {
 
 bool Parser::ReadString(std::string_view& text) {
   const char* const begin = ++p_;
-  const internal::StringScan scan = internal::ScanString(begin, end_);
-  p_ = scan.stop;
-  if (p_ == end_ || *p_ != '"' || scan.non_ascii || scan.html) [[unlikely]] {
+  p_ = internal::SkipPlain(begin, end_);
+  if (p_ == end_ || *p_ != '"') [[unlikely]] {
     return ReadEscapedString(begin, text);
   }
   text = std::string_view(begin, static_cast<std::size_t>(p_ - begin));

@@ -129,13 +129,16 @@ template <typename Word>
 }
 #endif
 
+inline bool IsPlain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  const bool html = byte == '<' || byte == '>' || byte == '&';
+  return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && !html;
+}
+
 // What CopyPlain() does, one byte after the other.
 inline std::size_t CopyPlainBytes(const char* p, std::size_t size, char* out) {
   std::size_t done = 0;
-  for (; done < size; ++done) {
-    const auto byte = static_cast<unsigned char>(p[done]);
-    const bool html = byte == '<' || byte == '>' || byte == '&';
-    if (byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80 || html) break;
+  for (; done < size && IsPlain(p[done]); ++done) {
     out[done] = p[done];
   }
   return done;
@@ -182,6 +185,18 @@ inline std::size_t CopyUpToFirst(const char* p, std::size_t size, char* out) {
   }
 #endif
   return done + CopyPlainBytes(p + done, size - done, out + done);
+}
+
+// The first byte that needs a second look, or the end. Inlined, like CopyPlain().
+[[gnu::always_inline]] inline const char* SkipPlain(const char* p, const char* end) {
+#if defined(PC_JSON_SIXTEEN)
+  for (; end - p >= 16; p += 16) {
+    const Mask odd = OddIn(Load(p));
+    if (odd != 0) return p + std::countr_zero(odd) / kBitsPerByte;
+  }
+#endif
+  while (p != end && IsPlain(*p)) ++p;
+  return p;
 }
 
 inline StringScan ScanString(const char* p, const char* end) {
