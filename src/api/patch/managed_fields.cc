@@ -15,6 +15,7 @@
 #include "api/schema/from_unstructured.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/shared_parts.h"
 
 namespace portcullis::api::patch {
 namespace {
@@ -473,7 +474,7 @@ base::Result<Value> Application::Run(Force force) {
   if (writer_.reset != nullptr) claimed.Prune(*writer_.reset);
   std::optional<Entry> before;
   Entry& own = Own(claimed, before);
-  Value merged = MergeTyped(arena_, &schema_, plain, config_);
+  Value merged = json::WithPartsOf(arena_, MergeTyped(arena_, &schema_, plain, config_), plain);
   if (before && MayLose(*before, claimed)) merged = TRY(Prune(merged, *before));
   Changes changes(schema_, plain, merged, writer_);
 
