@@ -214,7 +214,7 @@ class Creation final : public Execution {
     if (op_.resource->custom) {
       object_ = PruneCustom(*op_.catalog, op_.arena, op_.resource->kind, object_);
     }
-    object_ = TRY(WithDefaultsOfReads(op_, object_, lacks_defaults_));
+    object_ = TRY(WithDefaultsOfReads(op_, object_, DefaultedBody(op_), lacks_defaults_));
     object_ = strategy_.Complete(StrategyContext(op_, name_), object_);
     object_ = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object_, op_.canonical);
     uninitialized_ = uninitialized_ && IsBeingInitialized(op_, object_);

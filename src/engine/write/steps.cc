@@ -80,12 +80,15 @@ json::Value WithEmptyBytes(Operation& op, json::Value object) {
   return object;
 }
 
-base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added) {
+json::Value DefaultedBody(const Operation& op) {
+  return op.kind() == op.resource->kind ? op.request_object : json::Value();
+}
+
+base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, json::Value known,
+                                              bool& added) {
   const api::GroupVersionKind& kind = op.resource->kind;
   // Reads give custom resources the defaults of their version and of today's schema.
   if (op.resource->custom) return object;
-  // Most of the object is what the request has sent, which got its defaults when it was decoded.
-  const json::Value known = op.kind() == kind ? op.request_object : json::Value();
   const json::Value read =
       WithEmptyBytes(op, op.world.defaulter->Apply(op.arena, kind, object, known));
   added = added || !(read == object);

@@ -38,11 +38,15 @@ json::Value WithEmptyBytes(Operation& op, json::Value object);
 
 // What is read of an object that was stored as `object`: with the defaults of what its strategy has left
 // out, e.g. of the status of a new PersistentVolumeClaim, and with empty bytes where it has null, e.g. in the
-// data of a Secret. `added` becomes true if there are such:
+// data of a Secret. What it shares with `known`, an earlier state of it that had its defaults, is not looked at.
+// `added` becomes true if there are such:
 // kube-apiserver stores the object without them. It writes such an object anew when an update changes
 // nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
 // Custom resources are stored without them here, too.
-base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, bool& added);
+base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, json::Value known,
+                                              bool& added);
+// The object of the body, which got its defaults when it was decoded; null if it is of another kind.
+json::Value DefaultedBody(const Operation& op);
 // Marks what is to be stored as such an object: by a blank behind its bytes, which store::Object::Make()
 // takes off.
 void MarkLacksDefaults(store::Encoded& encoded);

@@ -18,6 +18,7 @@
 #include "engine/write/steps.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "json/shared_parts.h"
 #include "registry/validation/object_meta.h"
 #include "store/at_rest.h"
 
@@ -54,7 +55,12 @@ class Attempt {
     live_ = TRY(FromStore(op_, current_));
     TraceUpdate(op_, live_);
     json::Value object = TRY(spec_.transform(live_));
-    if (spec_.replaces) TraceReplaced(op_, object);
+    if (IsAsWritten()) known_ = live_;
+    if (spec_.replaces) {
+      TraceReplaced(op_, object);
+      // Most of it is as it was. Compare() wants to know what decoding has changed.
+      if (!known_.is_null()) object = json::WithPartsOf(op_.arena, object, known_, op_.sent);
+    }
     object = TRY(MatchNamespace(op_, object));
     TRY(MatchName(spec_.name, object));
     if (spec_.replaces) {
@@ -99,6 +105,11 @@ class Attempt {
   const Outcome& outcome() const { return outcome_; }
 
  private:
+  // Whether live_ lies in the store as it is, with the text that would be written of its values.
+  bool IsAsWritten() const {
+    return !live_.source().empty() && live_.source().data() == current_->bytes().data();
+  }
+
   // resourceVersion of the new object: as given and checked, else the live one's.
   base::Result<json::Value> SettleVersion(json::Value object) {
     const RequestedVersion version = TRY(ReadRequestedVersion(object));
@@ -163,6 +174,13 @@ class Attempt {
     }
   }
 
+  // An earlier state of the object that had its defaults.
+  json::Value Defaulted() const {
+    const bool by_client = spec_.replaces || op_.verb == Verb::kPatch;
+    const bool had_them = by_client && !known_.is_null() && !current_->lacks_defaults();
+    return had_them ? known_ : DefaultedBody(op_);
+  }
+
   base::Result<std::optional<PendingWrite>> PlanCommit() {
     json::Value object = allocated_;
     TRY(RunValidating(op_, {.operation = admission::kUpdate,
@@ -184,9 +202,10 @@ class Attempt {
       write.kind = PendingWrite::Kind::kDelete;
       return std::optional<PendingWrite>(std::move(write));
     }
-    object = TRY(WithDefaultsOfReads(op_, object, lacks_defaults_));
+    object = TRY(WithDefaultsOfReads(op_, object, Defaulted(), lacks_defaults_));
     object = strategy_.Complete(StrategyContext(op_, spec_.name), object);
-    object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object, op_.canonical);
+    object = AsStored(*op_.catalog, op_.arena, op_.resource->kind, object,
+                      known_.is_null() ? op_.canonical : known_);
     // It is taken away where an object is encoded for the store, and a dry run stores none.
     if (!op_.dry_run) object = json::RemovePath(op_.arena, object, {"metadata", "selfLink"});
     if (op_.dry_run) {
@@ -226,6 +245,7 @@ class Attempt {
   const store::ObjectPtr current_;
   const registry::Strategy& strategy_;
   json::Value live_;
+  json::Value known_;  // live_, if what the object shares with it needs no look
   json::Value allocated_;
   bool removes_ = false;
   bool lacks_defaults_ = false;  // kube-apiserver would store it so
