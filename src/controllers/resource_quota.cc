@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 using api::quota::Evaluator;
 using api::quota::Resources;
 
+constexpr store::Collection kQuotas{"", "resourcequotas"};
 constexpr base::Duration kSettled = 500ms;
 constexpr base::Duration kRetry = 100ms;
 
@@ -69,13 +70,15 @@ class ResourceQuotas final : public Controller {
     const store::Object& object = *event.object;
     if (object.ns().empty()) return;
     const bool is_quota = object.group().empty() && object.resource() == "resourcequotas";
-    // A new object has been charged; only what goes away or shrinks makes room.
-    if (is_quota || event.type != store::EventType::kAdded) enqueue(std::string(object.ns()));
+    // A new object has been charged; only what goes away or shrinks makes room, where any is short.
+    const bool makes_room = is_quota || (event.type != store::EventType::kAdded &&
+                                         !context_.store.List(kQuotas, object.ns()).empty());
+    if (makes_room) enqueue(std::string(object.ns()));
   }
 
   std::optional<base::Duration> Reconcile(const std::string& ns) override {
     std::optional<base::Duration> again;
-    const auto quotas = context_.store.List({"", "resourcequotas"}, ns);
+    const auto quotas = context_.store.List(kQuotas, ns);
     Looks& looks = looks_[ns];
     std::erase_if(looks, [&quotas](const auto& look) {
       return std::none_of(quotas.begin(), quotas.end(), [&look](const store::ObjectPtr& quota) {

@@ -59,5 +59,40 @@ TEST(ResourceQuotaController, CountsAsTheReleaseDoes) {
   EXPECT_EQ(UsedOfAnExpandedClaim("1.36"), R"({"requests.storage":"5Gi"})");
 }
 
+// Every change of an object is heard, but where no quota is there is nothing to do.
+TEST(ResourceQuotaController, LooksOnlyWhereAQuotaIs) {
+  const auto store = store::OpenMemory();
+  const auto put = [&](std::string_view resource, std::string_view ns) {
+    const store::Key key{"", resource, ns, "x"};
+    EXPECT_TRUE(store
+                    ->Create(key, store::testing::EncodeText(
+                                      base::StrCat(R"({"metadata":{"name":"x","namespace":")", ns,
+                                                   R"(","uid":"1","resourceVersion":""}})")))
+                    .ok());
+    return store->Get(key);
+  };
+  const auto limited = put("configmaps", "limited");
+  const auto free = put("configmaps", "free");
+  const auto quota = put("resourcequotas", "limited");
+  LastWrite client;
+  const base::Published<api::catalog::Catalog> catalog;
+  const base::FakeClock clock;
+  kube_cel::Compiler compiler;
+  const ControllerContext context{
+      *store, client, catalog, clock, compiler, "", release::Release::Newest()};
+  const auto controller = kResourceQuota.create(context);
+  const auto heard = [&](store::EventType type, const store::ObjectPtr& object) {
+    std::string keys;
+    controller->OnEvent({.type = type, .object = object}, [&](std::string key) { keys += key; });
+    return keys;
+  };
+  EXPECT_EQ(heard(store::EventType::kModified, limited), "limited");
+  EXPECT_EQ(heard(store::EventType::kDeleted, limited), "limited");
+  EXPECT_EQ(heard(store::EventType::kAdded, limited), "");
+  EXPECT_EQ(heard(store::EventType::kModified, free), "");
+  EXPECT_EQ(heard(store::EventType::kDeleted, free), "");
+  EXPECT_EQ(heard(store::EventType::kAdded, quota), "limited");
+}
+
 }  // namespace
 }  // namespace portcullis::controllers
