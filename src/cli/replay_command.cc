@@ -111,7 +111,7 @@ std::string ConfigurationOf(const std::string& url, std::string_view ca_pem) {
       "metadata: {name: replay}\nwebhooks:\n- name: replay.portcullis.dev\n  clientConfig: {url: ",
       base::GoQuote(url), ca,
       "}\n  admissionReviewVersions: [v1, v1beta1]\n  sideEffects: None\n  failurePolicy: Fail\n"
-      "  timeoutSeconds: 30\n  matchPolicy: Exact\n"
+      "  timeoutSeconds: 10\n  matchPolicy: Exact\n"
       "  rules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*']}]\n");
 }
 

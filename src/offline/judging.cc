@@ -287,7 +287,7 @@ void Judging::JudgeOne(const Manifest& manifest, Result& result) {
   }
   NameResource(op, result);
   const bool stored = stored_.contains(KeyText(op, manifest.name));
-  if (!stored) GiveWay(manifest, op);
+  if (!stored) GiveWay(manifest.name, op);
   Request request;
   std::string body = BodyOf(manifest);
   if (IsOwn(manifest) && options_.asks == Asks::kApply) {
@@ -460,16 +460,23 @@ void Judging::JudgeHttp(const HttpRequest& request, const api::UserInfo& user,
 }
 
 // What every cluster begins with, or was needed before its turn came, gives way once to the manifest
-// of that name: the files say what it is.
-void Judging::GiveWay(const Manifest& manifest, const Operation& op) {
-  if (!op.resource->resource.group.empty()) return;
+// or request of that name: it says what the object is.
+bool Judging::GiveWay(const std::string& name, const Operation& op) {
+  if (!op.resource->resource.group.empty()) return false;
   const std::string& resource = op.resource->resource.resource;
-  if (resource == "namespaces" && given_namespaces_.erase(manifest.name) > 0) {
-    cluster_->Withdraw(op, manifest.name);
-  } else if (resource == "serviceaccounts" && manifest.name == "default" &&
-             own_accounts_.insert(op.ns).second) {
-    cluster_->Withdraw(op, manifest.name);
-  }
+  const bool gives_way = resource == "namespaces"
+                             ? given_namespaces_.erase(name) > 0
+                             : resource == "serviceaccounts" && name == "default" &&
+                                   own_accounts_.insert(op.ns).second;
+  if (gives_way) cluster_->Withdraw(op, name);
+  return gives_way;
+}
+
+bool Judging::GiveWayTo(const HttpRequest& request) {
+  Operation op(cluster_->world());
+  const auto object = json::Parse(op.arena, request.body);
+  if (!object.ok() || !Resolve(op, request).ok()) return false;
+  return GiveWay(std::string((*object)["metadata"]["name"].AsString()), op);
 }
 
 // Where the object that has the same name stands.

@@ -45,6 +45,9 @@ class Judging {
   // Stores the object that a request is about and that is not there: `known`, else what an update would
   // make of it. False: it cannot be stored, or nothing is known of it.
   bool GiveObjectOf(const HttpRequest& request, json::Value known);
+  // Takes away what the cluster has made by itself of the object that a request creates, once.
+  // False: there is no such object.
+  bool GiveWayTo(const HttpRequest& request);
   // A request to the cluster as it is; `manifest` is its place.
   void JudgeHttp(const HttpRequest& request, const api::UserInfo& user, const Manifest& manifest,
                  Result& result);
@@ -93,7 +96,7 @@ class Judging {
   static void Describe(const Manifest& manifest, Result& result);
   void Fail(Result& result, const Manifest& manifest, const base::Status& status);
   base::Result<std::string> NamespaceOf(const Manifest& manifest) const;
-  void GiveWay(const Manifest& manifest, const engine::Operation& op);
+  bool GiveWay(const std::string& name, const engine::Operation& op);
   void NoteTwin(const Manifest& manifest, const engine::Operation& op, Result& result) const;
   bool IsOwn(const Manifest& manifest) const { return own_.contains(manifest.source.get()); }
 

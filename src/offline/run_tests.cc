@@ -125,18 +125,19 @@ class SuiteRun {
 
   Result JudgeCase(Judging& judging, Case& one) const {
     Result judged;
-    if (one.request) {
-      judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
-      if (!one.may_lack_object || judged.code != 404) return judged;
-      if (judging.GiveObjectOf(*one.request, one.review.old_object)) {
-        judged = Result();
-        judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
-      } else {
-        one.not_ours = "requests about objects that were created before";
-      }
-    } else {
+    if (!one.request) {
       judging.JudgeReview(one.review, suite_.steps, judged);
+      return judged;
     }
+    judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
+    bool again = one.may_meet_own && judged.code == 409 && judging.GiveWayTo(*one.request);
+    if (one.may_lack_object && judged.code == 404) {
+      again = judging.GiveObjectOf(*one.request, one.review.old_object);
+      if (!again) one.not_ours = "requests about objects that were created before";
+    }
+    if (!again) return judged;
+    judged = Result();
+    judging.JudgeHttp(*one.request, one.review.user, one.review.manifest, judged);
     return judged;
   }
 

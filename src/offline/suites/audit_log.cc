@@ -92,6 +92,7 @@ class AuditReader {
     }
     one.review.old_object = event["oldObject"];
     one.may_lack_object = method != "POST" && one.expect.code.value_or(200) != 404;
+    one.may_meet_own = method == "POST" && one.expect.code.value_or(201) != 409;
     one.request = std::move(request);
     suite_.cases.push_back(std::move(one));
   }

@@ -452,6 +452,23 @@ TEST_F(FormatsTest, UpdatesOfAuditLogsFindTheirObjects) {
   ExpectAllPass(Run(), 1);
 }
 
+// A cluster makes the service account "default" of each namespace; a log has that request, too.
+TEST_F(FormatsTest, ObjectsThatTheClusterMakesGiveWayToThoseOfAuditLogs) {
+  const auto event = [](std::string_view path, std::string_view kind, std::string_view name,
+                        std::string_view code) {
+    return base::StrCat(
+        R"({"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","stage":"ResponseComplete","requestURI":"/api/v1/)",
+        path, R"(","verb":"create","user":{"username":"a"},"responseStatus":{"code":)", code,
+        R"(},"requestObject":{"kind":")", kind, R"(","apiVersion":"v1","metadata":{"name":")", name,
+        "\"}}}\n");
+  };
+  Write("audit.json",
+        base::StrCat(event("namespaces", "Namespace", "team", "201"),
+                     event("namespaces/team/serviceaccounts", "ServiceAccount", "default", "201"),
+                     event("namespaces/team/serviceaccounts", "ServiceAccount", "default", "409")));
+  ExpectAllPass(Run(), 3);
+}
+
 TEST_F(FormatsTest, ReadsPoliciesOfOldVersionsAndSaysSo) {
   std::string old = kSuitePolicy;
   old.replace(old.find("/v1"), 3, "/v1beta1");

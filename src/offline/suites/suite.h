@@ -79,6 +79,7 @@ struct Case {
   Review review;                       // its `resource` follows from its objects
   std::optional<HttpRequest> request;  // instead of the review
   bool may_lack_object = false;        // a log may begin after its object was created
+  bool may_meet_own = false;           // a log may create what this cluster has made by itself
   Expectation expect;
   std::string not_ours;                                    // why it is not run; "": it is
   std::vector<std::shared_ptr<const json::Arena>> arenas;  // that its values live in
