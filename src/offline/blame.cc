@@ -3,9 +3,13 @@
 #include "offline/blame.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/strings.h"
+#include "json/go_errors.h"
 
 namespace portcullis::offline {
 namespace {
@@ -68,10 +72,11 @@ constexpr Advice kAdvice[] = {
      "kind"},
     {"ValidatingAdmissionPolicy", "no params found",
      "give the object that spec.paramRef of the binding names"},
+    {"webhook", "failed to call webhook: Post",
+     "no answer came from the webhook: --webhooks=skip passes over webhooks, --webhooks=FILE says "
+     "where they are"},
     {"webhook", "failed calling webhook",
-     "the webhook was not reached: --webhooks=skip passes over webhooks, --webhooks=FILE says "
-     "where "
-     "they are"},
+     "the webhook has answered, but not with an AdmissionReview that an API server takes"},
 };
 
 Failure NewFailure(const admission::Refusal& refusal, const Blamed& blamed) {
@@ -247,6 +252,45 @@ std::vector<Failure> BlameCauses(const Failure& failure, const base::StatusDetai
   return failures;
 }
 
+// The path of the first value below the fields `names` that Go calls `what`, or of the first such member of
+// the map there. Lists on the way, of which the names do not tell, are looked through.
+std::optional<std::string> PathOfType(json::Value value, std::string_view what,
+                                      std::span<const std::string_view> names) {
+  if (names.empty() && json::GoTypeName(value) == what) return "";
+  for (std::size_t i = 0; i < value.elements().size(); ++i) {
+    const auto path = PathOfType(value[i], what, names);
+    if (path) return base::StrCat("[", std::to_string(i), "]", *path);
+  }
+  if (!names.empty()) {
+    if (!value.Has(names[0])) return std::nullopt;
+    const auto path = PathOfType(value[names[0]], what, names.subspan(1));
+    return path ? std::optional(base::StrCat(".", names[0], *path)) : std::nullopt;
+  }
+  for (const json::Member& member : value.members()) {
+    if (json::GoTypeName(member.value) == what) return base::StrCat("[", member.name(), "]");
+  }
+  return std::nullopt;
+}
+
+// `cannot unmarshal number into Go struct field EnvVar.spec.containers.env.value of type string`: the value's
+// place.
+void BlameType(Failure& failure, const Blamed& blamed) {
+  const auto what = base::Cut(failure.message, "cannot unmarshal ");
+  const auto value = what ? base::Cut(what->second, " into Go struct field ") : std::nullopt;
+  const auto field = value ? base::Cut(value->second, " of type ") : std::nullopt;
+  if (!field) return;
+  json::Value object = blamed.manifest.object;
+  for (const std::string& step : blamed.prefix) object = object[step];
+  const auto names = base::Split(field->first, '.');
+  const std::string_view type = value->first.substr(0, value->first.find(' '));  // "number 1.5"
+  if (const auto path = PathOfType(object, type, std::span(names).subspan(1))) {
+    PointAt(failure, blamed, path->substr(path->starts_with('.') ? 1 : 0));
+  }
+  if (field->second == "string" && (type == "number" || type == "bool")) {
+    failure.advice = "the field takes a text: quote the value";
+  }
+}
+
 // `unknown field "spec.replica"` of strict decoding: the field's place.
 void BlameDecoder(Failure& failure, const Blamed& blamed) {
   for (std::string_view before : {"unknown field \"", "duplicate field \""}) {
@@ -255,6 +299,7 @@ void BlameDecoder(Failure& failure, const Blamed& blamed) {
     const auto field = base::Cut(cut->second, "\"");
     if (field) return PointAt(failure, blamed, field->first);
   }
+  BlameType(failure, blamed);
 }
 
 bool IsNamePart(char c) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "offline/blame.h"
 #include "offline/judge.h"
 
 namespace portcullis::offline {
@@ -84,6 +85,41 @@ TEST(Blame, BindingsWithoutPolicyAreNoted) {
   EXPECT_THAT(JudgeByPolicy("ValidatingAdmissionPolicy", kRules).notes, IsEmpty());
   EXPECT_THAT(JudgeByPolicy("ValidatingAdmissionPolicy", kRules, "q").notes,
               ElementsAre("binding b has no effect: no file has the policy q"));
+}
+
+TEST(Blame, AnswersOfWebhooksAreToldFromNone) {
+  constexpr std::string_view kFailed = "failed calling webhook \"a.b.c\": failed to call webhook: ";
+  EXPECT_THAT(AdviceFor("webhook a/a.b.c", base::StrCat(kFailed, "Post \"https://a\": dial tcp")),
+              HasSubstr("no answer came"));
+  EXPECT_THAT(AdviceFor("webhook a/a.b.c", base::StrCat(kFailed, "couldn't get version/kind")),
+              HasSubstr("has answered"));
+}
+
+// Go names the fields on the way to a value of a wrong type, and neither indexes nor keys.
+TEST(Blame, ValuesOfAWrongTypeAreFound) {
+  const auto blamed = [](const std::string& text) {
+    Inputs inputs;
+    ReadText("m.yaml", text, true, inputs);
+    const auto report = Judge(inputs, JudgeOptions());
+    return report.ok() ? FailureOf(*report) : Failure();
+  };
+  const Failure failure = blamed(
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec:\n  template:\n    spec:\n"
+      "      containers:\n      - {name: a, env: [{name: A, value: a}]}\n      - name: b\n"
+      "        env:\n        - name: B\n          value: 1.5\n");
+  EXPECT_THAT(failure.message, HasSubstr("cannot unmarshal number into Go struct field EnvVar."));
+  EXPECT_EQ(failure.path, "spec.template.spec.containers[1].env[0].value");
+  EXPECT_EQ(failure.place.ToString(), "m.yaml:12:11");
+  EXPECT_EQ(failure.advice, "the field takes a text: quote the value");
+  const Failure of_map = blamed(
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    a: b\n"
+      "    example.com/on: true\n");
+  EXPECT_EQ(of_map.path, "metadata.annotations[example.com/on]");
+  EXPECT_EQ(of_map.place.ToString(), "m.yaml:7:5");
+  const Failure not_text = blamed(
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec:\n  replicas: \"3\"\n");
+  EXPECT_EQ(not_text.place.ToString(), "m.yaml:5:3");
+  EXPECT_EQ(not_text.advice, "");
 }
 
 }  // namespace
