@@ -55,6 +55,7 @@ constexpr const LintRule* kRules[] = {
     &kExpressionFails,
     &kExpressionOverBudget,
     &kExpressionMayExceedBudget,
+    &kMutatorFails,
     &kMutatorDoesNotConverge,
     &kMutatorsDoNotCommute,
     &kMutatorsOfOneField,

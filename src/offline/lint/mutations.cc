@@ -28,21 +28,23 @@ bool IsCalled(const LintFacts& facts, const WebhookFact& webhook) {
   return !answer || answer->response.is_object();
 }
 
-// Mutators run in the order of these names.
-std::string NameInOrder(std::size_t position, std::string_view name) {
+// What names begin with so that mutators run in the order of their names; nothing for one alone, whose
+// errors are shown.
+std::string PrefixOf(std::size_t position, std::size_t count) {
+  if (count == 1) return "";
   const std::string digits = std::to_string(position);
   return base::StrCat("m", std::string(3 - std::min<std::size_t>(digits.size(), 3), '0'), digits,
-                      "-", name);
+                      "-");
 }
 
 json::Value Renamed(json::Arena& arena, json::Value object, std::string_view name) {
   return json::SetPath(arena, object, {"metadata", "name"}, json::String(arena, name));
 }
 
-void Give(const Mutator& mutator, std::size_t position, Inputs& cluster) {
+void Give(const Mutator& mutator, const std::string& prefix, Inputs& cluster) {
   const auto arena = std::make_shared<json::Arena>();
   const Manifest& manifest = mutator.manifest();
-  const std::string name = NameInOrder(position, manifest.name);
+  const std::string name = prefix + manifest.name;
   json::Value object = Renamed(*arena, manifest.object, name);
   if (mutator.webhook != nullptr) {
     object =
@@ -52,7 +54,7 @@ void Give(const Mutator& mutator, std::size_t position, Inputs& cluster) {
   if (mutator.policy == nullptr) return;
   for (const Manifest* binding : mutator.policy->bindings) {
     const auto own = std::make_shared<json::Arena>();
-    json::Value bound = Renamed(*own, binding->object, NameInOrder(position, binding->name));
+    json::Value bound = Renamed(*own, binding->object, prefix + binding->name);
     bound = json::SetPath(*own, bound, {"spec", "policyName"}, json::String(*own, name));
     cluster.given.push_back(MakeManifest(*binding, own, bound));
   }
@@ -180,6 +182,14 @@ std::string Mutations::NameOf(const Manifest& sample) {
   return base::StrCat(sample.kind, " ", sample.name, " (", sample.Find({}).ToString(), ")");
 }
 
+std::vector<Manifest> Mutations::SamplesOf(const Mutator& mutator) const {
+  std::vector<Manifest> samples;
+  for (const Manifest& sample : samples_) {
+    if (Matches(mutator, sample)) samples.push_back(sample);
+  }
+  return samples;
+}
+
 bool Mutations::Matches(const Mutator& mutator, const Manifest& sample) const {
   for (const api::catalog::ResourceInfo* info : facts_.catalog().resources()) {
     if (info->kind.kind != sample.kind || info->resource.group != sample.group()) continue;
@@ -192,10 +202,13 @@ bool Mutations::Matches(const Mutator& mutator, const Manifest& sample) const {
 }
 
 std::vector<json::Value> Mutations::Apply(json::Arena& arena, std::span<const Mutator* const> order,
-                                          std::span<const Manifest> objects) const {
+                                          std::span<const Manifest> objects,
+                                          std::vector<Result>* results) const {
   Inputs cluster;
   GiveSurroundings(facts_, cluster);
-  for (std::size_t i = 0; i < order.size(); ++i) Give(*order[i], i, cluster);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Give(*order[i], PrefixOf(i, order.size()), cluster);
+  }
   Judging judging(cluster, options_);
   if (!judging.Begin().ok()) return {};
   std::vector<json::Value> made;
@@ -210,6 +223,7 @@ std::vector<json::Value> Mutations::Apply(json::Arena& arena, std::span<const Mu
     if (object.object.is_object()) judging.JudgeReview(review, false, result);
     const auto read = json::Parse(arena, arena.Copy(result.object));
     made.push_back(read.ok() && read->is_object() ? Created(arena, *read) : json::Value());
+    if (results != nullptr) results->push_back(std::move(result));
   }
   return made;
 }

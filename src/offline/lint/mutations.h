@@ -16,6 +16,7 @@
 #include "json/value.h"
 #include "offline/inputs.h"
 #include "offline/lint/facts.h"
+#include "offline/result.h"
 
 namespace portcullis::offline {
 
@@ -44,11 +45,14 @@ class Mutations {
   static std::string NameOf(const Manifest& sample);
   // Whether the mutator's rules name creates of the sample.
   bool Matches(const Mutator& mutator, const Manifest& sample) const;
+  // The samples that they name.
+  std::vector<Manifest> SamplesOf(const Mutator& mutator) const;
 
   // What creates of the objects come to, without what is new each time; null: refused. They live in
-  // `arena`. Empty if no cluster can be made.
+  // `arena`. Empty if no cluster can be made. `results`, if given, receives what was said of each.
   std::vector<json::Value> Apply(json::Arena& arena, std::span<const Mutator* const> order,
-                                 std::span<const Manifest> objects) const;
+                                 std::span<const Manifest> objects,
+                                 std::vector<Result>* results = nullptr) const;
 
  private:
   const LintFacts& facts_;

@@ -22,10 +22,7 @@ std::vector<Manifest> AsManifests(const std::vector<Manifest>& origins,
 
 // The mutator is applied to what it has made, until nothing changes.
 void CheckMutator(const Mutations& mutations, const Mutator& mutator, Findings& findings) {
-  std::vector<Manifest> samples;
-  for (const Manifest& sample : mutations.samples()) {
-    if (mutations.Matches(mutator, sample)) samples.push_back(sample);
-  }
+  const std::vector<Manifest> samples = mutations.SamplesOf(mutator);
   if (samples.empty()) return;
   json::Arena arena;
   const Mutator* const alone[] = {&mutator};

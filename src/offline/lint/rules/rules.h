@@ -41,6 +41,7 @@ extern const LintRule kExpressionFails;
 extern const LintRule kExpressionOverBudget;
 extern const LintRule kExpressionMayExceedBudget;
 extern const LintRule kExpressionFitsNoKind;
+extern const LintRule kMutatorFails;
 extern const LintRule kMutatorDoesNotConverge;
 extern const LintRule kMutatorsDoNotCommute;
 extern const LintRule kMutatorsOfOneField;
