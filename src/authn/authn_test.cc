@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "authn/csv.h"
 #include "authn/jwt.h"
 #include "authn/methods.h"
 #include "authn/service_account.h"
@@ -17,17 +16,6 @@ namespace portcullis::authn {
 namespace {
 
 using Strings = std::vector<std::string>;
-
-TEST(ParseCsv, ReadsAsGoDoes) {
-  auto records = ParseCsv("a,b,c\n\n\"x,y\",\"say \"\"hi\"\"\",\"two\nlines\"\r\nlast,");
-  ASSERT_TRUE(records.ok());
-  EXPECT_EQ(*records, (std::vector<Strings>{
-                          {"a", "b", "c"}, {"x,y", "say \"hi\"", "two\nlines"}, {"last", ""}}));
-  EXPECT_EQ(ParseCsv("a,b\nx,y\"z").status().message(),
-            "parse error on line 2, column 4: bare \" in non-quoted-field");
-  EXPECT_EQ(ParseCsv("\"a\"b").status().message(),
-            "parse error on line 1, column 3: extraneous or missing \" in quoted-field");
-}
 
 TEST(TokenFile, GivesNameUidAndGroups) {
   auto file = ParseTokenFile("/t.csv", "secret,joe,7,\"a,b\"\nplain,ann,8\n,nobody,9\n", {});

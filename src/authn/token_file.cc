@@ -4,11 +4,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "authn/csv.h"
 #include "authn/methods.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "golang/csv.h"
 
 namespace portcullis::authn {
 namespace {
@@ -52,7 +52,7 @@ base::Result<std::unique_ptr<TokenAuthenticator>> ParseTokenFile(
     const std::string& path, std::string_view content, std::vector<std::string> api_audiences) {
   std::unordered_map<std::string, api::UserInfo> users;
   std::size_t number = 0;
-  for (std::vector<std::string>& record : TRY(ParseCsv(content))) {
+  for (std::vector<std::string>& record : TRY(golang::ParseCsv(content))) {
     if (record.size() < 3) {
       return base::ConfigError(
           base::StrCat("token file '", path,

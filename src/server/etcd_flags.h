@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "etcd/client.h"
 #include "flags/flags.h"
+#include "flags/record.h"
 #include "flags/setters.h"
 
 namespace portcullis::server {
@@ -57,7 +58,7 @@ inline constexpr flags::Flag<Options> kEtcdFlags[] = {
      .type = flags::Type::kList,
      .default_text = "",
      .meaning = "Objects are in this etcd, not in --data-dir: scheme://host:port of its members",
-     .set = &flags::AddToList<&Options::etcd_servers>,
+     .set = &flags::AddRecord<&Options::etcd_servers>,
      .value_name = "URL"},
 };
 

@@ -6,20 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "authn/csv.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "flags/record.h"
 #include "golang/netip.h"
 #include "golang/strconv.h"
 #include "server/serving_tls.h"
 
 namespace portcullis::server {
-
-base::Status AddStringsTo(std::vector<std::string>& list, std::string_view value) {
-  const std::vector<std::vector<std::string>> records = TRY(authn::ParseCsv(value));
-  if (!records.empty()) list.insert(list.end(), records[0].begin(), records[0].end());
-  return base::OkStatus();
-}
 
 base::Status SetAddressOf(std::string& address, std::string_view value) {
   if (value.empty()) return base::OkStatus();
@@ -41,7 +35,7 @@ base::Status SetIssuer(Options& options, std::string_view value) {
 
 base::Status SetAdmissionControl(Options& options, std::string_view value) {
   options.admission_control_given = true;
-  return AddStrings<&Options::admission_control>(options, value);
+  return flags::AddRecordTo(options.admission_control, value);
 }
 
 base::Status AddSniCertificate(Options& options, std::string_view value) {
@@ -145,7 +139,7 @@ base::Status AddMetricLabels(Options& options, std::string_view value) {
     while (value.ends_with('"')) value.remove_suffix(1);
     pairs.emplace_back(value);
   } else {
-    TRY(AddStringsTo(pairs, value));
+    TRY(flags::AddRecordTo(pairs, value));
   }
   for (const std::string& pair : pairs) {
     const auto cut = base::Cut(pair, "=");

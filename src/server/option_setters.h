@@ -13,13 +13,6 @@
 
 namespace portcullis::server {
 
-// A record of CSV, as pflag's StringSlice reads it: empty strings count, quotes keep commas. Its
-// strings are added to the list, so that they add up over repeated flags.
-base::Status AddStringsTo(std::vector<std::string>& list, std::string_view value);
-template <auto Member>
-base::Status AddStrings(Options& options, std::string_view value) {
-  return AddStringsTo(options.*Member, value);
-}
 // IP addresses: `failed to parse IP: "localhost"`. An empty one changes nothing.
 base::Status SetAddressOf(std::string& address, std::string_view value);
 template <auto Member>

@@ -7,10 +7,10 @@
 #include <system_error>
 #include <utility>
 
-#include "authn/csv.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 #include "flags/flags.h"
+#include "flags/record.h"
 #include "flags/setters.h"
 #include "server/etcd_flags.h"
 #include "server/option_setters.h"
@@ -20,7 +20,7 @@ namespace portcullis::server {
 
 namespace {
 
-using flags::AddToList;
+using flags::AddRecord;
 using flags::SetBool;
 using flags::SetDuration;
 using flags::SetInt;
@@ -65,16 +65,6 @@ base::Status SetAudit(Options& options, std::string_view value) {
   return Set(options.*Delivery, value);
 }
 
-// As pflag reads lists: a line of CSV, in which a field with commas is quoted.
-template <auto Member>
-base::Status AddToRecord(flags::OwnerOf<Member>& options, std::string_view value) {
-  const auto records = TRY(authn::ParseCsv(value));
-  if (records.empty()) return base::OkStatus();
-  std::vector<std::string>& list = options.*Member;
-  list.insert(list.end(), records.front().begin(), records.front().end());
-  return base::OkStatus();
-}
-
 template <auto Member>
 base::Status SetRate(flags::OwnerOf<Member>& options, std::string_view value) {
   double rate = 0;
@@ -115,7 +105,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"anonymous-auth", kSwitch, "true", "Accept requests without credentials as system:anonymous",
      &SetBool<&Options::anonymous_auth>, ""},
     {"api-audiences", kMany, "", "Audiences accepted in service account tokens",
-     &AddStrings<&Options::api_audiences>, ""},
+     &AddRecord<&Options::api_audiences>, ""},
     {"apiserver-count", kNumber, "1",
      "Number of servers, for --endpoint-reconciler-type=master-count",
      &SetInt<&Options::apiserver_count>, ""},
@@ -213,7 +203,7 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetText<&Options::authorization_config>, ""},
     {"authorization-mode", kMany, "RBAC",
      "Ordered list of AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node, Webhook",
-     &AddStrings<&Options::authorization_modes>, "", '\0', "",
+     &AddRecord<&Options::authorization_modes>, "", '\0', "",
      &flags::ClearList<&Options::authorization_modes>},
     {"authorization-policy-file", kText, "",
      "File with a policy in JSON on each line, for the mode ABAC",
@@ -242,14 +232,14 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"controllers", kMany, "*",
      "In-process controllers to run: * for all, name for one, -name or -* for none; workloads for "
      "those that make pods of Deployments, Jobs and others",
-     &AddStrings<&Options::controllers>, "", '\0', "", &flags::ClearList<&Options::controllers>},
+     &AddRecord<&Options::controllers>, "", '\0', "", &flags::ClearList<&Options::controllers>},
     {"coordinated-leadership-lease-duration", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-renew-deadline", kTime, "", "", nullptr, kOneServer},
     {"coordinated-leadership-retry-period", kTime, "", "", nullptr, kOneServer},
     {"cors-allowed-origins", kMany, "",
      "Origins whose scripts may read answers (CORS): regular expressions with ^ or // at the "
      "beginning of the host and $ or : at its end",
-     &AddToRecord<&Options::cors_allowed_origins>, ""},
+     &AddRecord<&Options::cors_allowed_origins>, ""},
     {"data-dir", kText, "portcullis-data", "Directory of the store, certificates and kubeconfig",
      &SetText<&Options::data_dir>, ""},
     {"debug-socket-path", kText, "", "", nullptr, "there is no profiler"},
@@ -264,17 +254,17 @@ constexpr flags::Flag<Options> kFlags[] = {
      "the objects of a collection are deleted side by side, and committed together"},
     {"disable-admission-plugins", kMany, "",
      "Admission plugins to disable although they are on by default",
-     &AddStrings<&Options::disable_admission_plugins>, ""},
+     &AddRecord<&Options::disable_admission_plugins>, ""},
     {"disable-http2-serving", kSwitch, "false", "Speak HTTP/1.1 only",
      &SetBool<&Options::disable_http2_serving>, ""},
     {"disabled-metrics", kMany, "", "Metrics that are not served",
-     &AddToRecord<&Options::disabled_metrics>, ""},
+     &AddRecord<&Options::disabled_metrics>, ""},
     {"egress-selector-config-file", kText, "", "", nullptr, kNoNodes},
     {"emulated-version", kMany, "kube=1.36",
      "The same as --kubernetes-version, by kube-apiserver's name", &SetEmulatedVersion, ""},
     {"emulation-forward-compatible", kSwitch, "false", "", nullptr, kAsReleased},
     {"enable-admission-plugins", kMany, "", "Admission plugins to enable besides the default ones",
-     &AddStrings<&Options::enable_admission_plugins>, ""},
+     &AddRecord<&Options::enable_admission_plugins>, ""},
     {"enable-aggregator-routing", kSwitch, "false",
      "Call Services of webhooks and aggregated API servers at their endpoints, not at cluster IPs",
      &SetBool<&Options::enable_aggregator_routing>, ""},
@@ -316,7 +306,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"etcd-servers-overrides", kMany, "",
      "Resources in an etcd of their own, group/resource#server;server: refused unless these are "
      "--etcd-servers, where all objects are",
-     &AddStrings<&Options::etcd_servers_overrides>, ""},
+     &AddRecord<&Options::etcd_servers_overrides>, ""},
     {"event-ttl", kTime, "1h0m0s",
      "Time that Events are kept after they were last written; 0s: until they are deleted",
      &SetDuration<&Options::event_ttl>, ""},
@@ -405,7 +395,7 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"oidc-signing-algs", kMany, "RS256",
      "Algorithms that tokens may be signed with: RS256, RS384, RS512, ES256, ES384, ES512, PS256, "
      "PS384, PS512",
-     &AddStrings<&Options::oidc_signing_algs>, "", '\0', "",
+     &AddRecord<&Options::oidc_signing_algs>, "", '\0', "",
      &flags::ClearList<&Options::oidc_signing_algs>},
     {"oidc-username-claim", kText, "sub", "Claim with the user's name",
      &SetText<&Options::oidc_username_claim>, ""},
@@ -447,18 +437,18 @@ constexpr flags::Flag<Options> kFlags[] = {
      &SetDuration<&Options::request_timeout>, ""},
     {"requestheader-allowed-names", kMany, "",
      "Common names of client certificates that are accepted from front proxies",
-     &AddStrings<&Options::requestheader_allowed_names>, ""},
+     &AddRecord<&Options::requestheader_allowed_names>, ""},
     {"requestheader-client-ca-file", kText, "",
      "CA bundle used to verify the client certificates of front proxies",
      &SetText<&Options::requestheader_client_ca_file>, ""},
     {"requestheader-extra-headers-prefix", kMany, "", "Prefix of headers with extra user data",
-     &AddStrings<&Options::requestheader_extra_headers_prefix>, ""},
+     &AddRecord<&Options::requestheader_extra_headers_prefix>, ""},
     {"requestheader-group-headers", kMany, "", "Headers with groups",
-     &AddStrings<&Options::requestheader_group_headers>, ""},
+     &AddRecord<&Options::requestheader_group_headers>, ""},
     {"requestheader-uid-headers", kMany, "", "Headers with the user's uid",
-     &AddStrings<&Options::requestheader_uid_headers>, ""},
+     &AddRecord<&Options::requestheader_uid_headers>, ""},
     {"requestheader-username-headers", kMany, "", "Headers with the user name",
-     &AddStrings<&Options::requestheader_username_headers>, ""},
+     &AddRecord<&Options::requestheader_username_headers>, ""},
     {"runtime-config", kPairs, "", "Versions to serve: api/all, api/beta, group/version=true|false",
      &SetRuntimeConfig, ""},
     {"runtime-config-emulation-forward-compatible", kSwitch, "false", "", nullptr, kAsReleased},
@@ -510,11 +500,11 @@ constexpr flags::Flag<Options> kFlags[] = {
     {"strict-transport-security-directives", kMany, "",
      "Directives of the header Strict-Transport-Security: max-age=expireTime, includeSubDomains, "
      "preload",
-     &AddToRecord<&Options::strict_transport_security_directives>, ""},
+     &AddRecord<&Options::strict_transport_security_directives>, ""},
     {"tls-cert-file", kText, "", "Serving certificate; default: made at first start",
      &SetText<&Options::tls_cert_file>, ""},
     {"tls-cipher-suites", kMany, "", "Cipher suites of TLS 1.2, by their IANA names",
-     &AddStrings<&Options::tls_cipher_suites>, ""},
+     &AddRecord<&Options::tls_cipher_suites>, ""},
     {"tls-curve-preferences", kMany, "",
      "Numbers of the curves that keys are exchanged in: 23 (P-256), 24 (P-384), 25 (P-521), 29 "
      "(X25519)",

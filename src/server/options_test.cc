@@ -275,6 +275,10 @@ TEST(Options, EtcdServersChooseTheStore) {
   EXPECT_EQ(options->etcd_prefix, "/x/y");
   EXPECT_EQ(Parse({"--etcd-prefix=/"}).status().message(),
             "invalid argument \"/\" for \"--etcd-prefix\" flag: must not be empty");
+  // As pflag reads lists.
+  const auto quoted = Parse({R"(--etcd-servers="http://a:2379",http://b:2379)"});
+  ASSERT_TRUE(quoted.ok()) << quoted.status().message();
+  EXPECT_EQ(quoted->etcd_servers, options->etcd_servers);
   const auto problems = CheckOptions(*Parse({"--etcd-servers=http://a:2379", "--store=memory"}));
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems.front(), "--store and --etcd-servers exclude each other");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "authn/csv.h"
+#include "golang/csv.h"
 
 #include <utility>
 
 #include "base/strings.h"
 
-namespace portcullis::authn {
+namespace portcullis::golang {
 namespace {
 
 class CsvReader {
@@ -105,4 +105,4 @@ base::Result<std::vector<std::vector<std::string>>> ParseCsv(std::string_view te
   return CsvReader(text).Run();
 }
 
-}  // namespace portcullis::authn
+}  // namespace portcullis::golang

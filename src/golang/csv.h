@@ -10,9 +10,9 @@
 
 #include "base/status.h"
 
-namespace portcullis::authn {
+namespace portcullis::golang {
 
 // Errors: `parse error on line 1, column 2: bare " in non-quoted-field`.
 base::Result<std::vector<std::vector<std::string>>> ParseCsv(std::string_view text);
 
-}  // namespace portcullis::authn
+}  // namespace portcullis::golang
