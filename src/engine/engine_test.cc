@@ -64,8 +64,7 @@ TEST(Engine, RefusesReleasesThatItDoesNotKnow) {
   options.kubernetes_version = "1.99";
   const auto engine = Engine::Create(std::move(options));
   ASSERT_FALSE(engine.ok());
-  EXPECT_EQ(engine.status().message(),
-            "invalid value \"1.99\" for --kubernetes-version: must be 1.7 to 1.36");
+  EXPECT_EQ(engine.status().message(), "invalid Kubernetes version \"1.99\": must be 1.7 to 1.36");
 }
 
 TEST(Engine, RefusesResourcesThatAreNotServed) {

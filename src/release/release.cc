@@ -138,9 +138,9 @@ base::Result<Release> Release::Open(std::string_view version, GateSettings gates
   const std::vector<std::string_view> parts = base::Split(text, '.');
   const auto minor = parts.size() >= 2 && parts[0] == "1" ? base::ParseInt(parts[1]) : std::nullopt;
   if (!minor || *minor < kOldestLegacyMinor || *minor > kNewestMinor) {
-    return base::ConfigError(
-        base::StrCat("invalid value \"", version, "\" for --kubernetes-version: must be 1.",
-                     std::to_string(kOldestLegacyMinor), " to 1.", std::to_string(kNewestMinor)));
+    return base::ConfigError(base::StrCat("invalid Kubernetes version \"", version,
+                                          "\": must be 1.", std::to_string(kOldestLegacyMinor),
+                                          " to 1.", std::to_string(kNewestMinor)));
   }
   return Release(static_cast<int>(*minor), std::move(gates));
 }

@@ -22,7 +22,7 @@ TEST(Release, IsNamedByItsMinorWithOrWithoutPatch) {
   EXPECT_EQ(Make("1.36.2").version(), "1.36");
   EXPECT_EQ(Release::Newest().minor(), kNewestMinor);
   EXPECT_EQ(Release::Open("1.99").status().message(),
-            "invalid value \"1.99\" for --kubernetes-version: must be 1.7 to 1.36");
+            "invalid Kubernetes version \"1.99\": must be 1.7 to 1.36");
   EXPECT_FALSE(Release::Open("").ok());
   EXPECT_FALSE(Release::Open("2.30").ok());
 }
