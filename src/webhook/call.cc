@@ -90,6 +90,14 @@ CallError NoClientError() {
   return {"could not get REST client", "this process has no client for calls", 500, false};
 }
 
+void LogCallError(const Hook& hook, std::string_view text) {
+  base::LogWarning(hook.ignore_failures ? "failed calling webhook, failing open"
+                                        : "failed calling webhook, failing closed",
+                   {{"webhook", hook.name},
+                    {"configuration", hook.configuration},
+                    {"error", std::string(text)}});
+}
+
 std::string CallErrorText(const Hook& hook, const CallError& error, const Dialect& dialect) {
   const bool is_external = IsExternalHook(hook);
   const bool says_admission = is_external || dialect.says_admission_webhook;

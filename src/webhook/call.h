@@ -33,6 +33,9 @@ struct CallError {
 // some releases, leave out the step.
 std::string CallErrorText(const Hook& hook, const CallError& error, const Dialect& dialect);
 
+// Logs what a call error means for the request, with this text of it.
+void LogCallError(const Hook& hook, std::string_view text);
+
 // Why no webhook can be called by a process that was given no HTTPS client.
 CallError NoClientError();
 

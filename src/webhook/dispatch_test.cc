@@ -206,6 +206,23 @@ TEST_P(DispatchTest, NamesWhatIsWrongWithAPatch) {
   }
 }
 
+// The text for the client names no webhook.
+TEST_P(DispatchTest, TheLogNamesWebhooksThatFail) {
+  Mutating({Hook("i.x.y", "/i", R"("failurePolicy":"Ignore")"), Hook("m.x.y", "/m")});
+  const auto logged = [&](std::string response) {
+    answers_["/i"] = {{.response = Patch("{}")}};
+    answers_["/m"] = {{.response = std::move(response)}};
+    ::testing::internal::CaptureStderr();
+    Mutate(ConfigMap());
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string of_patch = logged(Patch(R"([{"op":"remove","path":"/data/zz"}])"));
+  EXPECT_THAT(of_patch, HasSubstr("failed calling webhook, failing open webhook=i.x.y"));
+  EXPECT_THAT(of_patch, HasSubstr("the patch of a webhook cannot be applied webhook=m.x.y"));
+  EXPECT_THAT(logged(Patch("{}")),
+              HasSubstr("failed calling webhook, failing closed webhook=m.x.y"));
+}
+
 TEST_P(DispatchTest, CannotPatchWhatIsDeleted) {
   answers_["/m"] = {{.response = Patch(R"([{"op":"add","path":"/x","value":1}])")}};
   Mutating({Hook("m.x.y", "/m", R"("failurePolicy":"Ignore")")});

@@ -223,9 +223,8 @@ class MutatingDispatcher {
         break;
     }
     const std::string text = CallErrorText(hook, outcome.call_error, services_.dialect);
+    LogCallError(hook, text);
     if (!hook.ignore_failures) return base::InternalError(text);
-    base::LogWarning("failed calling webhook, failing open",
-                     {{"webhook", hook.name}, {"error", text}});
     if (!outcome.call_error.cancelled) {
       Annotate("failed-open.mutation.webhook.admission.k8s.io/", candidate, hook.name,
                admission::AuditLevel::kMetadata);
@@ -352,7 +351,15 @@ class MutatingDispatcher {
       request_.recorder().KeepForeignStatus(answer.status);
       return denied;
     }
-    return ApplyPatch(candidate, answer);
+    Outcome outcome = ApplyPatch(candidate, answer);
+    if (outcome.kind == Outcome::Kind::kInternalError) {
+      // The text for the client, which is Kubernetes', names no webhook.
+      base::LogWarning("the patch of a webhook cannot be applied",
+                       {{"webhook", hook.name},
+                        {"configuration", hook.configuration},
+                        {"error", outcome.status.message()}});
+    }
+    return outcome;
   }
 
   // Sends until there is an answer that does not ask for a repetition.

@@ -270,6 +270,7 @@ class ValidatingDispatcher {
     const bool rejected = !hook.ignore_failures;
     const std::string text = CallErrorText(hook, error, services_.dialect);
     ResumeStep(index);
+    LogCallError(hook, text);
     if (services_.metrics != nullptr) {
       const admission::Operation operation = request_.operation();
       if (rejected && !error.cancelled) {
@@ -285,8 +286,6 @@ class ValidatingDispatcher {
       return Refuse(
           hook, IsExternalHook(hook) ? admission::PlainError(text) : base::InternalError(text), {});
     }
-    base::LogWarning("failed calling webhook, failing open",
-                     {{"webhook", hook.name}, {"error", text}});
     if (!error.cancelled) {
       (void)request_.Annotate(
           base::StrCat("failed-open.validating.webhook.admission.k8s.io/round_0_index_",
