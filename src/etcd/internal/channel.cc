@@ -91,7 +91,8 @@ void Channel::OnConnected(Link& link) {
   if (connecting_.get() != &link) return;
   link_ = std::move(connecting_);
   ++connections_;
-  base::LogDebug("connected to etcd", {{"endpoint", link.endpoint_.text}});
+  base::Log(failures_ > 0 ? base::LogLevel::kInfo : base::LogLevel::kDebug, "connected to etcd",
+            {{"endpoint", link.endpoint_.text}});
   // One that finds the link gone waits again, behind the others.
   while (link_.get() == &link && !waiting_.empty()) {
     const auto first = waiting_.begin();
