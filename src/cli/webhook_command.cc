@@ -62,7 +62,8 @@ int Run(const std::vector<std::string>& arguments) {
   options.place.host = Variable("KUBERNETES_SERVICE_HOST");
   options.place.port = Variable("KUBERNETES_SERVICE_PORT");
   if (options.print_config) {
-    const auto text = webhook_server::ConfigText(options, base::SystemClock().Now());
+    base::ConfigureLog(base::LogFormat::kText, base::LogLevel::kError);
+    const auto text = webhook_server::ConfigText(options, base::SystemClock());
     if (!text.ok()) return Fail(text.status());
     std::fwrite(text->data(), 1, text->size(), stdout);
     return kExitOk;

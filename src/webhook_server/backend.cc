@@ -107,14 +107,36 @@ base::Status Backend::Build(const Options& options, net::HttpsClient& https,
   for (const std::string& note : choice_.notes) base::LogWarning(note);
   store_ = store::OpenMemory();
   TRY(MakeAuthorizer(cluster ? &*cluster : nullptr, https, metrics));
+  TRY(MakeEngine(options, &https, &metrics));
+  TRY(GiveFiles(options, files));
+  if (!cluster) {
+    WarnOfNothingToRead();
+    return base::OkStatus();
+  }
+  mirror_ = TRY(Mirror::Create(world(), *cluster, https, kept_));
+  Follow(options);
+  return base::OkStatus();
+}
+
+base::Status Backend::Check(const Options& options, const base::Clock& clock,
+                            const offline::Inputs& files, PluginChoice choice) {
+  Backend backend(clock);
+  backend.choice_ = std::move(choice);
+  backend.store_ = store::OpenMemory();
+  TRY(backend.MakeEngine(options, nullptr, nullptr));
+  return backend.GiveFiles(options, files);
+}
+
+base::Status Backend::MakeEngine(const Options& options, net::HttpsClient* https,
+                                 metrics::Registry* metrics) {
   engine::EngineOptions made;
   made.clock = &clock_;
   made.store = store_.get();
   made.authorizer = authorizer_.get();
-  made.authorizer_may_wait = cluster.has_value();
+  made.authorizer_may_wait = asks_cluster_;
   made.rbac = roles_.get();
-  made.https = &https;
-  made.metrics = &metrics;
+  made.https = https;
+  made.metrics = metrics;
   made.read_only = true;
   made.kubernetes_version = options.kubernetes_version;
   made.feature_gates = options.feature_gates;
@@ -123,13 +145,6 @@ base::Status Backend::Build(const Options& options, net::HttpsClient& https,
   made.default_not_ready_toleration_seconds = options.default_not_ready_toleration_seconds;
   made.default_unreachable_toleration_seconds = options.default_unreachable_toleration_seconds;
   engine_ = TRY(engine::Engine::Create(std::move(made)));
-  TRY(GiveFiles(options, files));
-  if (!cluster) {
-    WarnOfNothingToRead();
-    return base::OkStatus();
-  }
-  mirror_ = TRY(Mirror::Create(world(), *cluster, https, kept_));
-  Follow(options);
   return base::OkStatus();
 }
 

@@ -46,6 +46,9 @@ class Backend {
                                                        const base::Clock& clock,
                                                        net::HttpsClient& https,
                                                        metrics::Registry& metrics);
+  // What a backend of these flags would be refused for, but for its cluster.
+  static base::Status Check(const Options& options, const base::Clock& clock,
+                            const offline::Inputs& files, PluginChoice choice);
   ~Backend();
 
   const engine::World& world() const { return engine_->world(); }
@@ -62,6 +65,9 @@ class Backend {
  private:
   explicit Backend(const base::Clock& clock) : clock_(clock) {}
   base::Status Build(const Options& options, net::HttpsClient& https, metrics::Registry& metrics);
+  // Without a client no webhook is called; without a registry nothing is counted.
+  base::Status MakeEngine(const Options& options, net::HttpsClient* https,
+                          metrics::Registry* metrics);
   base::Status MakeAuthorizer(const kubeconfig::ClientConfig* cluster, net::HttpsClient& https,
                               metrics::Registry& metrics);
   base::Status GiveFiles(const Options& options, const offline::Inputs& files);

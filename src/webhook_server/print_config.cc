@@ -477,15 +477,17 @@ class Printer {
 
 }  // namespace
 
-base::Result<std::string> ConfigText(const Options& options, base::WallTime now) {
+base::Result<std::string> ConfigText(const Options& options, const base::Clock& clock) {
   const offline::Inputs files = TRY(ReadFiles(options));
   Target target = TRY(TargetOf(options));
   // In the cluster that it is for, the webhook has one.
   const PluginChoice choice =
       TRY(ChooseFor(options, files, options.url.empty() || HasCluster(options)));
+  // An API server must not be sent to a webhook that cannot start.
+  TRY(Backend::Check(options, clock, files, choice));
   ServingCertificate serving;
   if (!options.cert_dir.empty() || !options.tls_cert_file.empty()) {
-    serving = TRY(MakeServingCertificate(options, now));
+    serving = TRY(MakeServingCertificate(options, clock.Now()));
   } else if (!options.ca_bundle_file.empty()) {
     serving.ca_pem = TRY(base::ReadFile(options.ca_bundle_file));
   }

@@ -13,6 +13,6 @@
 namespace portcullis::webhook_server {
 
 // YAML, documents with comments that say why. Errors are those of Backend::Create and of --service, --url.
-base::Result<std::string> ConfigText(const Options& options, base::WallTime now);
+base::Result<std::string> ConfigText(const Options& options, const base::Clock& clock);
 
 }  // namespace portcullis::webhook_server

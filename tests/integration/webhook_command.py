@@ -227,6 +227,11 @@ def refusals(program, kube):
     wrong(["--policies=/nope"], "/nope: no such file or directory")
     wrong(["--enable-admission-plugins=PodSecurity", "--service=x", "--print-config"], "--service is NAMESPACE/NAME")
     with tempfile.TemporaryDirectory() as folder:
+        broken = pathlib.Path(folder, "broken.yaml")
+        broken.write_text(POLICY.replace("int(params.data.most)", "int("))
+        for printed in ([], ["--print-config"]):  # what would not start is not printed either
+            wrong(["--enable-admission-plugins=EventRateLimit", *printed], "limits: Invalid value")
+            wrong([f"--policies={broken}", *printed], "compilation failed")
         dead = pathlib.Path(folder, "dead.kubeconfig")
         dead.write_text("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "
                         "'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: c, context: "
@@ -333,7 +338,13 @@ def manifests(program, kube):
     with serving(program) as server, tempfile.TemporaryDirectory() as folder:
         ctl = client(server, kube)
         pathlib.Path(folder, "policy.yaml").write_text(POLICY + "---\n" + LIMITS)
+        limits = {"apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration",
+                  "limits": [{"type": "Server", "qps": 50, "burst": 100}]}
+        pathlib.Path(folder, "admission.yaml").write_text(json.dumps({
+            "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration",
+            "plugins": [{"name": "EventRateLimit", "configuration": limits}]}))
         done = subprocess.run([program, "webhook", "--print-config", f"--cert-dir={folder}/certs",
+                               f"--admission-control-config-file={folder}/admission.yaml",
                                "--enable-admission-plugins=ResourceQuota,EventRateLimit,CertificateApproval",
                                f"--policies={folder}/policy.yaml"], capture_output=True, text=True)
         expect("--print-config", (done.returncode, done.stderr), (0, ""))
