@@ -114,7 +114,7 @@ constexpr OfflineFlag kOwn[] = {
     {"init", flags::Type::kString, "",
      "Write a test file for the policy of that file beside it, with a case for each operation\n"
      "and each way that its expressions can go, and the verdicts of today. Files of --filename,\n"
-     "such as parameters, are part of it",
+     "such as its binding and parameters, are part of it",
      &flags::SetText<&OfflineOptions::init>, "", '\0', "POLICY"},
     {"update", kSwitch, "false",
      "Rewrite the expectations of native test files that do not hold, after printing what is\n"

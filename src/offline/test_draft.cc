@@ -107,6 +107,16 @@ std::string CaseText(const NewCase& one, const std::string& policy, const Result
                             ", verdict: ", VerdictOf(*judged, policy), "}\n");
 }
 
+// The first binding of the policy; null: there is none.
+json::Value BindingOf(const Manifest& policy, std::span<const Manifest> manifests) {
+  for (const Manifest& manifest : manifests) {
+    if (IsBinding(manifest) && manifest.object["spec"]["policyName"].AsString() == policy.name) {
+      return manifest.object;
+    }
+  }
+  return {};
+}
+
 // Looks for cases that send the expressions of a policy every way.
 class Draft {
  public:
@@ -151,15 +161,9 @@ class Draft {
 
   static Spot FindSpot(const Manifest& policy, std::span<const Manifest> manifests,
                        json::Arena& arena) {
-    json::Value binding;
-    for (const Manifest& manifest : manifests) {
-      if (IsBinding(manifest) && binding.is_null() &&
-          manifest.object["spec"]["policyName"].AsString() == policy.name) {
-        binding = manifest.object;
-      }
-    }
     return SpotOf(arena, manifests,
-                  {policy.object["spec"]["matchConstraints"], binding["spec"]["matchResources"]},
+                  {policy.object["spec"]["matchConstraints"],
+                   BindingOf(policy, manifests)["spec"]["matchResources"]},
                   policy.name);
   }
 
@@ -341,6 +345,11 @@ base::Result<InitialTest> MakeInitialTest(const std::string& file,
   InputOptions all = paths;
   all.filenames.assign(more.begin(), more.end());
   const Inputs known = ReadInputs(all);
+  if (BindingOf(*found, known.manifests).is_null()) {
+    return base::ConfigError(base::StrCat(file, ": no binding of ", found->kind, " ", found->name,
+                                          " is there, and without one it judges nothing: give "
+                                          "the binding's file with -f"));
+  }
   Draft draft(*found, known.manifests, made.path, FilesOf(path, more), options);
   TRY(draft.Search());
   // The verdicts are those that the cases have today.

@@ -250,6 +250,12 @@ def initial_tests(folder):
     holds("an expression that always fails", folder.run("test", "--init", "misspelt.yaml", code=0), "writes misspelt.test.yaml")
     holds("a file that is there", folder.run("test", "--init", "limit.yaml", code=2), "--force replaces it")
     holds("no policy", folder.run("test", "--init", "limit.test.yaml", code=2), "holds no ValidatingAdmissionPolicy")
+    policy, binding = (POLICY.replace("limit", "apart") % 5).split("---\n", 1)
+    folder.write("apart.yaml", policy)
+    folder.write("binding.yaml", binding)
+    holds("no binding", folder.run("test", "--init", "apart.yaml", code=2), "give the binding's file with -f")
+    folder.run("test", "--init", "apart.yaml", "-f", "binding.yaml", code=0)
+    holds("a binding apart", (folder.path / "apart.test.yaml").read_text(), "verdict: deny")
 
 
 BRANCHES = """apiVersion: admissionregistration.k8s.io/v1
