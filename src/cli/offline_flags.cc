@@ -371,6 +371,9 @@ base::Result<std::size_t> WriteCorrections(std::span<const offline::Correction> 
   return files.size();
 }
 
-bool UsesColor() { return ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+bool UsesColor() {
+  if (std::getenv("NO_COLOR") != nullptr) return false;
+  return std::getenv("FORCE_COLOR") != nullptr || ::isatty(STDOUT_FILENO) != 0;
+}
 
 }  // namespace portcullis::cli

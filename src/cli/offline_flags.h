@@ -119,7 +119,8 @@ base::Status RewriteFile(const std::string& path, const std::string& text);
 // Prints to standard error what is changed in which file, then writes the files. Returns how many.
 base::Result<std::size_t> WriteCorrections(std::span<const offline::Correction> corrections);
 
-// Whether standard output is a terminal that takes colors (NO_COLOR: none does).
+// Whether what is printed has colors: on a terminal, or, as logs of pipelines show them, if FORCE_COLOR
+// says so; never if NO_COLOR does.
 bool UsesColor();
 
 }  // namespace portcullis::cli

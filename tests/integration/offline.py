@@ -225,6 +225,14 @@ spec: {policyName: limit, validationActions: [Deny]}
 SIZED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {size: '%s'}\n"
 
 
+def colors(folder):
+    folder.write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    for environment, red in (({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)):
+        text = folder.run("test", "pod.yaml", code=1, env={**plain, **environment})
+        check(f"colors by {environment}", "\x1b[31m" in text, red)
+
+
 def stored_objects(folder):
     folder.write("old.yaml", SIZED % 3)
     folder.write("new.yaml", SIZED % 9)
@@ -548,7 +556,7 @@ def live_cluster(folder):
     holds("no kubeconfig", folder.run("test", "a.yaml", "--kubeconfig=absent", code=2), "absent")
 
 
-STORIES = [stored_objects, initial_tests, rules_without_resources, updates, coverage, order, pages, differences, configurations, findings, certificates, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
+STORIES = [colors, stored_objects, initial_tests, rules_without_resources, updates, coverage, order, pages, differences, configurations, findings, certificates, fixes, live_cluster, recordings, exit_codes, webhooks, reports, broken_files, closed_folder, large_files, many_files, duplicates]
 
 
 def main():
