@@ -154,9 +154,14 @@ base::Status SetServiceMap(Options& options, std::string_view value) {
     piece = base::Trim(piece);
     if (piece.empty()) continue;
     const auto cut = base::Cut(piece, "=");
-    if (!cut || cut->first.find('/') == std::string_view::npos ||
-        cut->first.find(':') == std::string_view::npos ||
-        cut->second.find(':') == std::string_view::npos) {
+    const auto ends_with_port = [](std::string_view text) {
+      const std::size_t colon = text.rfind(':');
+      if (colon == std::string_view::npos) return false;
+      const auto port = base::ParseInt(text.substr(colon + 1));
+      return port && *port > 0 && *port <= 65535;
+    };
+    if (!cut || cut->first.find('/') == std::string_view::npos || !ends_with_port(cut->first) ||
+        !ends_with_port(cut->second)) {
       return base::BadRequest("must be namespace/name:port=host:port");
     }
     options.webhook_service_map[std::string(cut->first)] = std::string(cut->second);

@@ -284,6 +284,18 @@ TEST(Options, EtcdServersChooseTheStore) {
   EXPECT_EQ(problems.front(), "--store and --etcd-servers exclude each other");
 }
 
+TEST(Options, ServicesOfWebhooksHavePorts) {
+  const auto options = Parse({"--webhook-service-map=a/b:443=[::1]:8443,a/c:8443=localhost:1"});
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  EXPECT_EQ(options->webhook_service_map.size(), 2U);
+  for (const char* wrong : {"a/b=h:1", "b:443=h:1", "a/b:https=h:1", "a/b:443=h", "a/b:443=h:0"}) {
+    EXPECT_EQ(Parse({base::StrCat("--webhook-service-map=", wrong)}).status().message(),
+              base::StrCat("invalid argument \"", wrong,
+                           "\" for \"--webhook-service-map\" flag: must be "
+                           "namespace/name:port=host:port"));
+  }
+}
+
 TEST(Options, NoResourceIsKeptInAnotherEtcd) {
   const auto problems = [](std::string_view overrides) {
     return Problems({"--etcd-servers=http://a:2379,http://b:2379",
