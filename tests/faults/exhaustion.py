@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Clients that try to make the server hold more than it has: bodies that are never finished, answers
-and watches that are not read, many watches and large lists at once, single requests that once took gigabytes. Each story prints the peak of memory before and after (VmHWM, MiB) and
+and watches that are not read, many watches and large lists at once, single requests that once took gigabytes, policies that
+take much. Each story prints the peak of memory before and after (VmHWM, MiB) and
 fails if it took more than its bound or if others were not served meanwhile.
 
     tests/faults/exhaustion.py --build build/release [--scale 0.1] [--only NAME]
@@ -351,6 +352,60 @@ def memory_limit(story, server, _):
     print(f"{story}: {stored} objects of 1 MB stored in {used:.0f} of {limit} MiB, and writes go on after they are deleted")
 
 
+def enforce(server, kind, spec, binding, operation="CREATE"):
+    """A policy for config maps with data in the namespace default, in force when this returns."""
+    group, name = "/apis/admissionregistration.k8s.io/v1", kind.lower().replace("policy", "policies")
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": [operation], "resources": ["configmaps"]}
+    condition = {"name": "data", "expression": "has((object == null ? oldObject : object).data)"}
+    policy = {"metadata": {"name": "p"}, "spec": {"failurePolicy": "Fail", "matchConditions": [condition], "matchConstraints": {
+        "resourceRules": [rule], "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}, **spec}}
+    for path, body in (name, policy), (f"{kind.lower()}bindings", {"metadata": {"name": "p"},
+                                                                   "spec": {"policyName": "p", **binding}}):
+        status, answer = server.call("POST", f"{group}/{path}", body)
+        assert status == 201, answer
+
+
+def copies(count):
+    """`count` variables that each make 10 copies of the text of an object, and one expression that reads all."""
+    texts = {f"v{n}": f"object.data.n.split(',').map(i, object.data.x + i + '{n}')" for n in range(count)}
+    return [{"name": name, "expression": text} for name, text in texts.items()], \
+        " && ".join(f"variables.{name}.size() > 0" for name in texts)
+
+
+LARGE = {"metadata": {"name": "judged"}, "data": {"n": "0,1,2,3,4", "x": "x" * 900_000}}
+
+
+def policy_parameters(story, server, scale):
+    """A policy that takes 18 MB for a large object, then one that changes it nine times, meets 50 parameters."""
+    for number in range(int(50 * scale)):
+        status, answer = server.call("POST", CONFIGMAPS, {"metadata": {"name": f"p{number}", "labels": {"p": "1"}}})
+        assert status == 201, answer
+    variables, expression = copies(2)
+    binding = {"paramRef": {"selector": {"matchLabels": {"p": "1"}}, "parameterNotFoundAction": "Deny"}}
+    params = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "variables": variables}
+    enforce(server, "ValidatingAdmissionPolicy", {**params, "validations": [{"expression": expression}]},
+            {"validationActions": ["Deny"], **binding})
+    one_request(story, server, "POST", CONFIGMAPS + "?dryRun=All", LARGE, 201, 50)
+    server.call("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p")
+    patch = "[JSONPatch{op: 'replace', path: '/data/x', value: object.data.x + '.'}]"
+    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}] * 9
+    enforce(server, "MutatingAdmissionPolicy", {
+        "paramKind": params["paramKind"], "reinvocationPolicy": "Never", "mutations": mutations}, binding)
+    one_request(story, server, "POST", CONFIGMAPS + "?dryRun=All", LARGE, 201, 30)
+
+
+def judged_deletions(story, server, scale):
+    """A collection of 2,000 objects is deleted, each of which takes 200 KB to judge."""
+    text = ",".join(f"{number % 90:02}" for number in range(12_000))
+    for number in range(int(2000 * scale)):
+        status, answer = server.call("POST", CONFIGMAPS, {"metadata": {"name": f"m{number}"}, "data": {"x": text}})
+        assert status == 201, answer
+    enforce(server, "ValidatingAdmissionPolicy",
+            {"validations": [{"expression": "oldObject.data.x.split(',').all(i, i != 'q')"}]},
+            {"validationActions": ["Deny"]}, "DELETE")
+    one_request(story, server, "DELETE", CONFIGMAPS, None, 200, 20 + 30 * scale)
+
+
 STORIES = {
     "half-sent-by-strangers": lambda name, server, scale: half_sent(name, server, int(1000 * scale), ""),
     "half-sent-by-a-user": lambda name, server, scale: half_sent(
@@ -360,6 +415,8 @@ STORIES = {
     "silent-watches": silent_watches,
     "lists-at-once": lists_at_once,
     "large-pods": large_pods,
+    "policy-parameters": policy_parameters,
+    "judged-deletions": judged_deletions,
     "memory-limit": memory_limit,
 }
 FLAGS = {"memory-limit": ["--memory-limit=160Mi"]}

@@ -48,7 +48,7 @@ class Program final : public ConditionProgram {
       inputs.Set(Input::kRequestResource,
                  kube_cel::MakeResourceCheck(arena, checker, RequestResourceQuestion(request)));
     }
-    return Run(arena, inputs);
+    return Run(inputs);
   }
 
  private:
@@ -70,7 +70,8 @@ class Program final : public ConditionProgram {
   }
 
   // All conditions are evaluated before the results are looked at: what one costs, the others lack.
-  ConditionOutcome Run(json::Arena& arena, const kube_cel::Inputs& inputs) const {
+  ConditionOutcome Run(const kube_cel::Inputs& inputs) const {
+    json::Arena arena;  // not the request's: what it takes is given back at once
     kube_cel::Evaluation evaluation(arena, inputs);
     kube_cel::Budget budget(kube_cel::kMatchConditionBudget);
     std::vector<Result> results;

@@ -27,9 +27,13 @@ class CelConditionsTest : public ::testing::Test {
     Recorder recorder;
     const json::Value parsed = *json::Parse(arena, object);
     const Request request(std::move(attributes), arena, recorder);
-    return program->Evaluate({&request, request.kind(), parsed, {}});
+    const std::size_t before = arena.bytes_used();
+    ConditionOutcome outcome = program->Evaluate({&request, request.kind(), parsed, {}});
+    taken_ = arena.bytes_used() - before;
+    return outcome;
   }
 
+  std::size_t taken_ = 0;  // of the request's arena, by the last Evaluate()
   kube_cel::Compiler compiler_;
   std::unique_ptr<authz::Authorizer> allow_ = authz::MakeAlwaysAllow();
 };
@@ -38,6 +42,12 @@ TEST_F(CelConditionsTest, MatchesWhenAllAreTrue) {
   EXPECT_EQ(Evaluate({{"a", "object.metadata.name == 'a'"}, {"b", "oldObject == null"}}).verdict,
             Verdict::kMatch);
   EXPECT_EQ(Evaluate({}).verdict, Verdict::kMatch);
+}
+
+TEST_F(CelConditionsTest, WhatTheyTakeOnTheirWayDoesNotStayWithTheRequest) {
+  EXPECT_EQ(Evaluate({{"a", "lists.range(1000).map(i, i).size() == 1000"}}).verdict,
+            Verdict::kMatch);
+  EXPECT_LT(taken_, 1000U);
 }
 
 TEST_F(CelConditionsTest, FalseBeatsErrors) {

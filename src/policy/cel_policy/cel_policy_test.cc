@@ -327,6 +327,38 @@ TEST_F(CelPolicyTest, NumbersOfPatchesHaveNoType) {
   EXPECT_EQ(cluster_.request().object()["data"]["big"].AsString(), "9007199254740993");
 }
 
+TEST_F(CelPolicyTest, WhatExpressionsTakeOnTheirWayDoesNotStayWithTheRequest) {
+  const std::string text(100'000, 'x');
+  const std::string map =
+      base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":")",
+                   text, "\"}}");
+  constexpr std::string_view kTakesMuch =
+      "[1, 2, 3, 4, 5].all(i, (object.data.x + object.data.x).size() > 0)";
+  const auto taken = [&] { return cluster_.request().arena().bytes_used(); };
+
+  cluster_.Validating(
+      "p", base::StrCat(R"("variables":[{"name":"v","expression":")", kTakesMuch,
+                        R"("}],"matchConditions":[{"name":"c","expression":")", kTakesMuch,
+                        R"("}],"validations":[{"expression":"!variables.v","messageExpression":")",
+                        kTakesMuch, R"( ? 'no' : ''"}],"auditAnnotations":[{"key":"k",)",
+                        R"("valueExpression":")", kTakesMuch, R"( ? 'yes' : ''"}])"));
+  EXPECT_EQ(cluster_.Validate(map).message(), Denied("no"));
+  EXPECT_LT(taken(), 2 * text.size());
+
+  const std::string value = base::StrCat(kTakesMuch, " ? 'y' + object.metadata.name : ''");
+  cluster_.Mutating(
+      "p",
+      base::StrCat(
+          R"("matchConditions":[{"name":"c","expression":")", kTakesMuch, R"("}],"mutations":[)",
+          Apply(base::StrCat("Object{data: {'y': ", value, "}}")), ",",
+          JsonPatch(base::StrCat("[JSONPatch{op: 'add', path: '/data/z', value: ", value, "}]")),
+          "]"));
+  EXPECT_TRUE(cluster_.Mutate(map).ok());
+  EXPECT_EQ(cluster_.request().object()["data"]["y"].AsString(), "ya");
+  EXPECT_EQ(cluster_.request().object()["data"]["z"].AsString(), "ya");
+  EXPECT_LT(taken(), 2 * text.size());
+}
+
 TEST_F(CelPolicyTest, AFailedTestSkipsTheWholePatch) {
   cluster_.Mutating("p", base::StrCat(R"("mutations":[)",
                                       JsonPatch("[JSONPatch{op: 'test', path: '/data/x', value: "

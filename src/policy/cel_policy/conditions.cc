@@ -35,7 +35,7 @@ std::string EvaluationErrorText(const kube_cel::Expression& expression, std::str
   return base::StrCat("expression '", expression.text(), "' resulted in error: ", error);
 }
 
-ConditionOutcome EvaluateConditions(std::span<const NamedExpression> conditions, json::Arena& arena,
+ConditionOutcome EvaluateConditions(std::span<const NamedExpression> conditions,
                                     const kube_cel::Inputs& inputs,
                                     std::span<const NamedExpression> variables) {
   ConditionOutcome outcome;
@@ -43,6 +43,7 @@ ConditionOutcome EvaluateConditions(std::span<const NamedExpression> conditions,
   // In Kubernetes all conditions are evaluated first; only then a false one is looked for.
   std::vector<bool> is_false(conditions.size());
   std::vector<bool> has_error(conditions.size());
+  json::Arena arena;
   kube_cel::Evaluation evaluation(arena, inputs, variables);
   kube_cel::Budget budget(kube_cel::kMatchConditionBudget);
   for (std::size_t i = 0; i < conditions.size(); ++i) {

@@ -19,8 +19,8 @@ namespace portcullis::policy {
 
 // REQUIRES: `conditions` were compiled with Expected::kBool; their names are the conditions'.
 admission::match::ConditionOutcome EvaluateConditions(
-    std::span<const kube_cel::NamedExpression> conditions, json::Arena& arena,
-    const kube_cel::Inputs& inputs, std::span<const kube_cel::NamedExpression> variables);
+    std::span<const kube_cel::NamedExpression> conditions, const kube_cel::Inputs& inputs,
+    std::span<const kube_cel::NamedExpression> variables);
 
 // Counts conditions that were false or failed; Kubernetes' label `type` is "validate" for both
 // kinds of policies. `metrics` may be null.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Evaluating one policy: match conditions, validations, messages, audit annotations.
+// Evaluating one policy: match conditions, validations, messages, audit annotations. Each of these groups
+// has an arena of its own: what its expressions come to on their way may be tens of megabytes, which
+// policies times parameters would make of them if it stayed until the request ends.
 #include "base/fiber.h"
 #include "base/strings.h"
 #include "golang/strings.h"
@@ -58,8 +60,7 @@ class Evaluator {
     kube_cel::Inputs inputs = request_.For(kPlugin, policy_, original, false);
     inputs.Set(Input::kParams, cel::MakeFromJson(request_.arena(), param_));
     const auto start = services_.BeginStep();
-    const auto outcome =
-        EvaluateConditions(policy_.conditions, request_.arena(), inputs, policy_.variables);
+    const auto outcome = EvaluateConditions(policy_.conditions, inputs, policy_.variables);
     verdict.cost += outcome.cost;
     if (outcome.verdict == Outcome::kMatch) return true;
     CountConditions(services_.condition_metrics, policy_.name, request_.request().operation(),
@@ -76,7 +77,8 @@ class Evaluator {
 
   // The text of a failure of the whole group, or "".
   std::string Validate(Verdict& verdict) {
-    Evaluation evaluation(request_.arena(), inputs_, policy_.variables);
+    json::Arena arena;
+    Evaluation evaluation(arena, inputs_, policy_.variables);
     Budget budget(kube_cel::kPolicyBudget);
     bool refused = false;
     verdict.decisions.reserve(policy_.validations.size());
@@ -121,7 +123,8 @@ class Evaluator {
       kube_cel::Inputs inputs = inputs_;
       inputs.Set(Input::kAuthorizer, {});
       inputs.Set(Input::kRequestResource, {});
-      Evaluation evaluation(request_.arena(), inputs, policy_.variables);
+      json::Arena arena;
+      Evaluation evaluation(arena, inputs, policy_.variables);
       services_.BeginStep();
       for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& expression = policy_.validations[i].message_expression;
@@ -172,7 +175,8 @@ class Evaluator {
     kube_cel::Inputs inputs = inputs_;
     inputs.Set(Input::kAuthorizer, {});
     inputs.Set(Input::kRequestResource, {});
-    Evaluation evaluation(request_.arena(), inputs, policy_.variables);
+    json::Arena arena;
+    Evaluation evaluation(arena, inputs, policy_.variables);
     Budget budget(kube_cel::kPolicyBudget);
     services_.BeginStep();
     for (const AuditAnnotation& annotation : policy_.audit_annotations) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 
@@ -23,6 +24,8 @@ using admission::TraceReason;
 using kube_cel::Input;
 
 constexpr std::string_view kPlugin = "MutatingAdmissionPolicy";
+// So much objects may take that later mutations have replaced.
+constexpr std::size_t kRoom = 1 << 20;
 
 // One policy with one binding and one parameter.
 using Key = std::tuple<std::string, std::string, std::string>;
@@ -62,7 +65,9 @@ class Dispatcher {
         trace_(request.recorder().trace()),
         memory_(request.reinvocation().StateOf<Memory>(kPlugin)),
         object_(request.object()),
-        kind_(request.kind()) {}
+        kind_(request.kind()),
+        arena_(&request.arena()),
+        room_(arena_->bytes_used() + kRoom) {}
 
   base::Status Run(const PolicySet& policies) {
     if (request_.reinvocation().is_reinvoke() &&
@@ -76,6 +81,7 @@ class Dispatcher {
     TRY(status);
     TRY(SwitchTo(request_.kind()));
     if (changed_) {
+      request_.arena().Retain(own_arena_);
       request_.set_object(object_);
       request_.LoseFreshTimes();
       // Policies that ran before the last change run again, and so does the whole chain.
@@ -176,6 +182,7 @@ class Dispatcher {
     }
     if (!ConditionsMet(invocation, inputs, matched)) return base::OkStatus();
     for (const Mutation& mutation : policy.mutations) {
+      MakeRoom();
       matched.object = object_;
       TRY(Mutate(invocation, mutation, inputs, matched));
     }
@@ -206,8 +213,7 @@ class Dispatcher {
     kube_cel::Inputs values = inputs.For(kPlugin, policy, original, false);
     values.Set(Input::kParams, cel::MakeFromJson(request_.arena(), invocation.param.object));
     const auto start = services_.BeginStep();
-    const auto outcome =
-        EvaluateConditions(policy.conditions, request_.arena(), values, policy.variables);
+    const auto outcome = EvaluateConditions(policy.conditions, values, policy.variables);
     using Outcome = admission::match::ConditionOutcome::Verdict;
     if (trace_ != nullptr) trace_->AddCost(outcome.cost);
     if (outcome.verdict == Outcome::kMatch) return true;
@@ -221,16 +227,27 @@ class Dispatcher {
     return false;
   }
 
+  // Gives up the objects before object_, if they take much. A trace refers to all of them.
+  void MakeRoom() {
+    if (arena_->bytes_used() < room_ || trace_ != nullptr) return;
+    auto fresh = std::make_shared<json::Arena>();
+    object_ = json::DeepCopy(*fresh, object_);
+    own_arena_ = std::move(fresh);
+    arena_ = own_arena_.get();
+    room_ = kRoom + 2 * arena_->bytes_used();
+  }
+
   base::Status Mutate(const Invocation& invocation, const Mutation& mutation, RequestInputs& inputs,
                       const Matched& matched) {
-    json::Arena& arena = request_.arena();
+    json::Arena& arena = *arena_;
     const auto start = services_.BeginStep();
     kube_cel::Inputs values = inputs.For(kPlugin, *invocation.match.policy, matched, true);
     values.Set(Input::kParams, cel::MakeFromJson(arena, invocation.param.object));
     const kube_cel::Expression& expression = *mutation.expression;
     std::string error;
     Patched patched;
-    kube_cel::Evaluation evaluation(arena, values, invocation.match.policy->variables);
+    json::Arena scratch;  // as for validations: see evaluate_policy.cc
+    kube_cel::Evaluation evaluation(scratch, values, invocation.match.policy->variables);
     if (!expression.ok()) {
       error = expression.error();
     } else {
@@ -242,9 +259,9 @@ class Dispatcher {
       } else if (!result.error.empty()) {
         error = EvaluationErrorText(expression, result.error);
       } else {
-        patched = mutation.is_json_patch
-                      ? ApplyJsonPatch(arena, services_.objects, kind_, object_, result.value)
-                      : ApplyConfiguration(arena, services_.objects, kind_, object_, result.value);
+        const Patching patching{arena, scratch, services_.objects, kind_, object_};
+        patched = mutation.is_json_patch ? ApplyJsonPatch(patching, result.value)
+                                         : ApplyConfiguration(patching, result.value);
         if (!patched.error.ok()) error = patched.error.message();
       }
     }
@@ -341,6 +358,9 @@ class Dispatcher {
   // The object as it goes from mutation to mutation, of kind_.
   json::Value object_;
   api::GroupVersionKind kind_;
+  json::Arena* arena_;  // where mutations make their objects: the request's, or, if they take much,
+  std::shared_ptr<json::Arena> own_arena_;
+  std::size_t room_;  // of arena_, until MakeRoom()
   bool changed_ = false;
   base::Status refusal_;
   std::vector<base::Cause> causes_;

@@ -25,11 +25,18 @@ struct Patched {
   bool fatal = false;
 };
 
+// What a mutation is applied to.
+struct Patching {
+  json::Arena& arena;    // for the new object
+  json::Arena& scratch;  // of the evaluation: the new object refers to nothing in it
+  const admission::ObjectInterfaces* objects;  // may be null
+  const api::GroupVersionKind& kind;
+  json::Value object;
+};
+
 // `value` is the result of an ApplyConfiguration expression.
-Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces* objects,
-                           const api::GroupVersionKind& kind, json::Value object, cel::Value value);
+Patched ApplyConfiguration(const Patching& to, cel::Value value);
 // `value` is the result of a JSONPatch expression.
-Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* objects,
-                       const api::GroupVersionKind& kind, json::Value object, cel::Value value);
+Patched ApplyJsonPatch(const Patching& to, cel::Value value);
 
 }  // namespace portcullis::policy

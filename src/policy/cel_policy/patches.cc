@@ -108,17 +108,16 @@ base::Status CheckSameKind(json::Value before, json::Value after) {
 
 }  // namespace
 
-Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces* objects,
-                           const api::GroupVersionKind& kind, json::Value object,
-                           cel::Value value) {
+Patched ApplyConfiguration(const Patching& to, cel::Value value) {
+  const auto& [arena, scratch, objects, kind, object] = to;
   if (!kube_cel::IsConstructed(value)) {
     return Failed(base::StrCat("unsupported return type from ApplyConfiguration expression: ",
                                cel::TypeName(value)));
   }
-  if (auto status = kube_cel::CheckTypeNames(arena, value, "Object"); !status.ok()) {
+  if (auto status = kube_cel::CheckTypeNames(scratch, value, "Object"); !status.ok()) {
     return Failed(status.message());
   }
-  auto json = kube_cel::ApplyConfigurationOf(arena, value);
+  auto json = kube_cel::ApplyConfigurationOf(scratch, value);
   if (!json.ok()) return Failed(json.status().message());
   const auto type = objects == nullptr ? nullptr : objects->SchemaOf(kind);
   // kube-apiserver looks for the type in the OpenAPI document of the kind's own group and version,
@@ -131,8 +130,8 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
                      kind.ToString()));
   }
   if (type == nullptr) return NoSchema(kind);
-  json::Value patch = json::With(arena, *json, "apiVersion", object["apiVersion"]);
-  patch = json::With(arena, patch, "kind", object["kind"]);
+  json::Value patch = json::With(scratch, *json, "apiVersion", object["apiVersion"]);
+  patch = json::With(scratch, patch, "kind", object["kind"]);
   if (auto status = api::patch::CheckTypedNative(*type, patch); !status.ok()) {
     return Failed(
         base::StrCat("error applying patch: failed to convert patch object to typed "
@@ -148,7 +147,7 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
                      base::Join(atomic, ", ")));
   }
   Patched out;
-  patch = WithoutHollow(arena, type.get(), patch);
+  patch = json::DeepCopy(arena, WithoutHollow(scratch, type.get(), patch));
   out.object = api::patch::MergeTyped(arena, type.get(), object, patch);
   // The merged object is what Go would have made of it.
   if (type->constraints == nullptr) {
@@ -163,25 +162,25 @@ Patched ApplyConfiguration(json::Arena& arena, const admission::ObjectInterfaces
   return out;
 }
 
-Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* objects,
-                       const api::GroupVersionKind& kind, json::Value object, cel::Value value) {
+Patched ApplyJsonPatch(const Patching& to, cel::Value value) {
+  const auto& [arena, scratch, objects, kind, object] = to;
   if (!value.is_list()) {
     return Failed(base::StrCat("invalid return type: ", cel::GoTypeName(value)));
   }
-  json::ArrayBuilder operations(arena);
+  json::ArrayBuilder operations(scratch);
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const cel::Value operation = value.At(arena, i);
+    const cel::Value operation = value.At(scratch, i);
     // Objects in values have their own root.
     if (operation.is_object() && operation.object()->HasField("value")) {
-      const cel::Value content = operation.object()->Field(arena, "value");
+      const cel::Value content = operation.object()->Field(scratch, "value");
       if (kube_cel::IsConstructed(content)) {
         const auto root = content.object()->type()->name;
-        if (auto status = kube_cel::CheckTypeNames(arena, content, root); !status.ok()) {
+        if (auto status = kube_cel::CheckTypeNames(scratch, content, root); !status.ok()) {
           return Failed(status.message());
         }
       }
     }
-    auto json = kube_cel::PatchOperationOf(arena, operation);
+    auto json = kube_cel::PatchOperationOf(scratch, operation);
     if (!json.ok()) {
       return Failed(base::StrCat(
           "JSONPath valueExpression evaluated to a type that could not marshal to JSON: ",
@@ -189,7 +188,8 @@ Patched ApplyJsonPatch(json::Arena& arena, const admission::ObjectInterfaces* ob
     }
     operations.Add(*json);
   }
-  auto patched = json::ApplyPatch(arena, object, operations.Build());
+  const json::Value patch = json::DeepCopy(arena, operations.Build());
+  auto patched = json::ApplyPatch(arena, object, patch);
   Patched out;
   if (!patched.ok()) {
     if (IsTestMismatch(patched.status().message())) {
