@@ -2,11 +2,21 @@
 
 #include "base/memory_reserve.h"
 
+#include <malloc.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/strings.h"
 
 namespace portcullis::base {
 namespace {
@@ -18,6 +28,8 @@ constexpr time_t kApart = 2;  // seconds between failures that do not count as a
 
 std::atomic<bool> is_set{false};
 std::atomic<void*> reserve{nullptr};
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+std::atomic<std::size_t> limit{kNoLimit};
 thread_local int needs = 0;
 thread_local int tries = 0;
 thread_local time_t last_try = 0;
@@ -51,6 +63,24 @@ void PutMemoryAside() {
   if (is_set.exchange(true)) return;
   PutAside();
   std::set_new_handler(&OnFailedAllocation);
+}
+
+std::size_t UsedMemory() {
+  const auto text = ReadFile("/proc/self/statm");  // pages: size, resident, of files, …
+  if (!text.ok()) return 0;
+  const std::vector<std::string_view> pages = Split(*text, ' ');
+  if (pages.size() < 3) return 0;
+  const auto used = ParseInt(pages[1]).value_or(0) - ParseInt(pages[2]).value_or(0);
+  return static_cast<std::size_t>(std::max<std::int64_t>(used, 0) * getpagesize());
+}
+
+void LimitMemory(std::size_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
+
+void AskForMemory(std::size_t size) {
+  const std::size_t most = limit.load(std::memory_order_relaxed);
+  if (most == kNoLimit || needs > 0 || UsedMemory() + size <= most) return;
+  malloc_trim(0);  // what the allocator keeps for later counts, too
+  if (UsedMemory() + size > most) throw std::bad_alloc();
 }
 
 NeedsMemory::NeedsMemory() { ++needs; }

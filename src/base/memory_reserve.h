@@ -3,17 +3,31 @@
 // What becomes of a failed allocation where no request could end because of it: while a batch is
 // committed and published, and on threads that work for all clients. There it is met from memory that
 // was put aside, or waits until others have freed some. Elsewhere it throws std::bad_alloc, which ends
-// the request (allocation_failure.h).
+// the request (allocation_failure.h). A request that takes much is ended so at a limit of our own, too,
+// before the kernel ends the process.
 //
 //   base::PutMemoryAside();             // once, when a server is made
+//   base::LimitMemory(bytes);           // when it serves
 //   const base::NeedsMemory needs;      // this thread cannot do without, for as long as this lives
 #pragma once
+
+#include <cstddef>
 
 namespace portcullis::base {
 
 // Sets the process' handler of failed allocations (std::set_new_handler). Thread-safe; the first call
 // counts. Until then allocations fail everywhere as they do elsewhere.
 void PutMemoryAside();
+
+// What this process takes: resident memory that is not of files.
+std::size_t UsedMemory();
+
+// What AskForMemory() keeps the process below; at first there is no limit. Thread-safe.
+void LimitMemory(std::size_t bytes);
+
+// Before much is allocated: throws std::bad_alloc if the process would take more than its limit with
+// `size` bytes more, but not where NeedsMemory is. Takes some microseconds.
+void AskForMemory(std::size_t size);
 
 // Confined to its thread; may be nested.
 class NeedsMemory {

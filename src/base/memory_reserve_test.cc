@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <new>
+#include <string>
 
 namespace portcullis::base {
 namespace {
@@ -21,6 +23,26 @@ TEST(MemoryReserve, AFailedAllocationIsMetWhereItIsNeededAndThrowsElsewhere) {
     EXPECT_NO_THROW(handler());
   }
   EXPECT_THROW(handler(), std::bad_alloc);
+}
+
+constexpr std::size_t kMib = 1 << 20;
+
+TEST(MemoryReserve, KnowsWhatTheProcessTakes) {
+  const std::size_t before = UsedMemory();
+  const std::string large(64 * kMib, 'x');
+  EXPECT_GE(UsedMemory(), before + 60 * kMib);
+}
+
+TEST(MemoryReserve, WhatPassesTheLimitIsRefusedUnlessItIsNeeded) {
+  EXPECT_NO_THROW(AskForMemory(std::numeric_limits<std::size_t>::max() / 2)) << "without a limit";
+  LimitMemory(UsedMemory() + 64 * kMib);
+  EXPECT_NO_THROW(AskForMemory(16 * kMib));
+  EXPECT_THROW(AskForMemory(128 * kMib), std::bad_alloc);
+  {
+    const NeedsMemory needs;
+    EXPECT_NO_THROW(AskForMemory(128 * kMib));
+  }
+  LimitMemory(std::numeric_limits<std::size_t>::max());
 }
 
 }  // namespace

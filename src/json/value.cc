@@ -6,12 +6,17 @@
 #include <array>
 #include <map>
 
+#include "base/memory_reserve.h"
 #include "json/index.h"
 
 namespace portcullis::json {
 namespace {
 
 constexpr std::size_t kMaxBlock = std::size_t{1} << 20;
+// An arena that has so much asks for what comes on top: at least every so many blocks.
+constexpr std::size_t kMuch = std::size_t{16} << 20;
+constexpr std::size_t kBlocksWithoutAsking = 16;
+constexpr std::size_t kOwnersWithoutAsking = std::size_t{1} << 16;
 // ObjectBuilder searches linearly below this size.
 constexpr std::size_t kBuilderLinear = 32;
 
@@ -97,7 +102,14 @@ bool SameName(const Member& member, std::string_view name, std::uint32_t hash) {
 void* Arena::AllocateFromNewBlock(std::size_t size) {
   bytes_used_ += size;
   // Large pieces get a block of their own; the current one stays in use.
-  if (size > next_block_ / 4) {
+  const bool has_own = size > next_block_ / 4;
+  if (bytes_used_ > kMuch) {
+    const std::size_t block = has_own ? size : next_block_;
+    if (block >= kMaxBlock / 4 || blocks_.size() % kBlocksWithoutAsking == 0) {
+      base::AskForMemory(block);
+    }
+  }
+  if (has_own) {
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     return blocks_.back().get();
   }
@@ -117,7 +129,9 @@ std::string_view Arena::Copy(std::string_view text) {
 }
 
 void Arena::Retain(std::shared_ptr<const void> owner) {
-  if (owner != nullptr && owner.get() != this) retained_.push_back(std::move(owner));
+  if (owner == nullptr || owner.get() == this) return;
+  retained_.push_back(std::move(owner));
+  if (retained_.size() % kOwnersWithoutAsking == 0) base::AskForMemory(kMaxBlock);
 }
 
 // --- Value ---

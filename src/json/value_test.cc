@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <new>
+
+#include "base/memory_reserve.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -176,6 +180,26 @@ TEST(Arena, HandsOutLargeAndSmallPieces) {
   EXPECT_EQ(c, "c");
   EXPECT_EQ(arena.bytes_used(), 100002U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.Allocate(24)) % alignof(std::max_align_t), 0U);
+}
+
+TEST(Arena, AsksForMemoryWhenItHasMuch) {
+  constexpr std::size_t kMuch = std::size_t{16} << 20;
+  base::LimitMemory(1);
+  for (const std::size_t size : {std::size_t{100}, std::size_t{3000}, std::size_t{900'000}}) {
+    Arena arena;
+    while (arena.bytes_used() + size <= kMuch) arena.Allocate(size);
+    const auto take_more = [&] {
+      while (arena.bytes_used() < kMuch + (std::size_t{2} << 20)) arena.Allocate(size);
+    };
+    EXPECT_THROW(take_more(), std::bad_alloc) << size;
+  }
+  const auto owner = std::make_shared<int>(1);
+  const auto retain_many = [&] {
+    Arena arena;
+    for (int i = 0; i < 100'000; ++i) arena.Retain(owner);
+  };
+  EXPECT_THROW(retain_many(), std::bad_alloc);
+  base::LimitMemory(std::numeric_limits<std::size_t>::max());
 }
 
 TEST(Arena, RetainsOwners) {

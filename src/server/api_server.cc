@@ -142,7 +142,7 @@ class Server final : public ApiServer {
     if (answer_headers_.any()) env_.answer_headers = &answer_headers_;
     TRY(io_.status());
     if (!options_.data_dir.empty()) folder_ = TRY(DataFolder::Open(options_.data_dir));
-    memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), UsedMemory);
+    memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), base::UsedMemory);
     env_.memory = &*memory_;
     storage_ = TRY(Storage::Open(options_, clock_, metrics_, memory_->limit()));
     env_.etcd = storage_->etcd();
@@ -189,6 +189,7 @@ class Server final : public ApiServer {
     env_.services->set_metrics(&allocator_metrics_);
     MakeControllers();
     TRY(Listen());
+    base::LimitMemory(memory_->limit());
     loops_->Start(listener_->port());
     StartEventExpiry();
     return WriteAdminKubeconfig();

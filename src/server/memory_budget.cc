@@ -3,7 +3,6 @@
 #include "server/memory_budget.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -78,15 +77,6 @@ void MemoryBudget::Shrink() {
   shrunk_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& shrink : caches_) shrink();
   malloc_trim(0);  // what the allocator keeps for later counts, too
-}
-
-std::size_t UsedMemory() {
-  std::istringstream file(Content("/proc/self/statm"));
-  std::size_t size = 0;
-  std::size_t resident = 0;
-  std::size_t shared = 0;
-  file >> size >> resident >> shared;
-  return (resident - std::min(shared, resident)) * static_cast<std::size_t>(getpagesize());
 }
 
 std::size_t AvailableMemory(const std::string& proc, const std::string& cgroups) {

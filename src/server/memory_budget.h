@@ -2,7 +2,8 @@
 
 // MemoryBudget keeps the process below --memory-limit: it knows what the process takes (anonymous
 // memory as the kernel counts it, which is what a container is killed for), refuses new requests
-// before the limit is reached, and has caches give back what they can.
+// before the limit is reached, and has caches give back what they can. A request under way that takes
+// much is ended at the limit itself: base::AskForMemory().
 //
 // Thread-safe.
 #pragma once
@@ -61,9 +62,6 @@ class MemoryBudget {
   base::SteadyTime next_shrink_;      // of that thread
   std::vector<std::function<void()>> caches_;  // constant once requests are served
 };
-
-// What this process takes: resident memory that is not of files.
-std::size_t UsedMemory();
 
 // What a process may take here: the least limit of its cgroups (version 2 or 1) and the machine's
 // memory. `proc` and `cgroups` are where those are told: "/proc", "/sys/fs/cgroup".

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/memory_reserve.h"
 #include "metrics/process_metrics.h"
 #include "server/discovery/version.h"
 
@@ -27,7 +28,7 @@ void AddProcessGauges(metrics::Registry& metrics, const release::Release& releas
   add("portcullis_memory_limit_bytes", "What the process keeps below (--memory-limit).",
       [&memory] { return static_cast<double>(memory.limit()); });
   add("portcullis_memory_used_bytes", "Anonymous memory of the process.",
-      [] { return static_cast<double>(UsedMemory()); });
+      [] { return static_cast<double>(base::UsedMemory()); });
   add("portcullis_memory_refused_requests", "Requests refused because memory was short.",
       [&memory] { return static_cast<double>(memory.refused()); });
   add("portcullis_memory_cache_shrinks", "How often caches gave back memory that was short.",

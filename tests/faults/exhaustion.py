@@ -406,6 +406,17 @@ def judged_deletions(story, server, scale):
     one_request(story, server, "DELETE", CONFIGMAPS, None, 200, 20 + 30 * scale)
 
 
+def limited_request(story, server, _):
+    """A policy that takes 360 MB for one object, which is more than the limit: the request ends, the server does not."""
+    limit = int(FLAGS[story][0].split("=")[1].removesuffix("Mi"))
+    variables, expression = copies(40)
+    enforce(server, "ValidatingAdmissionPolicy", {"variables": variables, "validations": [{"expression": expression}]},
+            {"validationActions": ["Deny"]})
+    # Pages of files count in the peak, and not in the limit.
+    one_request(story, server, "POST", CONFIGMAPS, LARGE, 500, limit - memory(server, "RssAnon") + 10)
+    others_are_served(server, story)
+
+
 STORIES = {
     "half-sent-by-strangers": lambda name, server, scale: half_sent(name, server, int(1000 * scale), ""),
     "half-sent-by-a-user": lambda name, server, scale: half_sent(
@@ -417,9 +428,10 @@ STORIES = {
     "large-pods": large_pods,
     "policy-parameters": policy_parameters,
     "judged-deletions": judged_deletions,
+    "limited-request": limited_request,
     "memory-limit": memory_limit,
 }
-FLAGS = {"memory-limit": ["--memory-limit=160Mi"]}
+FLAGS = dict.fromkeys(("limited-request", "memory-limit"), ["--memory-limit=160Mi"])
 
 
 def main():
