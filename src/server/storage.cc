@@ -150,6 +150,7 @@ base::Result<std::unique_ptr<Storage>> Storage::Open(const Options& options,
   std::unique_ptr<Storage> storage(new Storage(clock, metrics));
   TRY(storage->OpenEncryption(options));
   TRY(storage->OpenStore(options, memory));
+  if (options.encryption_provider_config_automatic_reload) TRY(storage->StartFollowing());
   return storage;
 }
 
@@ -164,7 +165,10 @@ base::Status Storage::OpenEncryption(const Options& options) {
   encryption_ = std::move(loaded->encryption);
   hash_ = std::move(loaded->hash);
   NoteHash();
-  if (!options.encryption_provider_config_automatic_reload) return base::OkStatus();
+  return base::OkStatus();
+}
+
+base::Status Storage::StartFollowing() {
   try {
     thread_ = std::thread([this] { FollowFile(); });
   } catch (const std::system_error& error) {
@@ -244,6 +248,7 @@ base::Result<bool> Storage::ReadAgain() {
   if (hash == hash_) return false;
   TRY(encryption_->Set(TRY(ParseEncryptionFile(std::move(text), path_, true))));
   hash_ = std::move(hash);
+  if (etcd_ != nullptr) etcd_->ReadUnreadable();
   return true;
 }
 

@@ -51,6 +51,7 @@ class Storage {
   base::Status OpenEncryption(const Options& options);
   base::Status OpenStore(const Options& options, std::size_t memory);
   base::Status OpenEtcd(const Options& options, const store::Options& choices);
+  base::Status StartFollowing();
   void FollowFile() PC_EXCLUDES(mutex_);
   void Reload();
   // Whether the file has changed and is in force now.

@@ -13,9 +13,10 @@
 
 namespace portcullis::store {
 
-// Why a stored object cannot be read, if Get() found none: no configured key decrypts its value.
+// Why a stored object cannot be read: no configured key decrypts its value, for instance.
 // kInternalError with kube-apiserver's text; OK if there is no such object. ListPage() of its
-// collection fails likewise, and so does every write to it.
+// collection fails likewise, and so does every write to it. To be asked before Get(), which may have
+// a former state of it.
 base::Status Unreadable(const Store& store, const Key& key);
 
 // Why objects of a collection, or of one namespace of it, cannot be read. Get() and List() leave these out; what takes

@@ -76,10 +76,10 @@ def an_object_that_cannot_be_read(program, _):
             expect("the object", server.call("GET", f"{CONFIGMAPS}/broken")[0], 500)
             expect("a list with it", server.call("GET", CONFIGMAPS)[0], 500)
             expect("its name", server.call("POST", CONFIGMAPS, {"metadata": {"name": "broken"}})[0], 409)
-            # It breaks while the server runs: the last state is served.
-            put(etcd, "/registry/configmaps/default/new", b"\1")
-            expect("the last state", server.call("GET", f"{CONFIGMAPS}/new")[0], 200)
+            # It breaks while the server runs: the last state is not served any more.
             shown = server.call("GET", f"{CONFIGMAPS}/new")[1]
+            put(etcd, "/registry/configmaps/default/new", b"\1")
+            expect("what is broken", server.call("GET", f"{CONFIGMAPS}/new")[0], 500)
             expect("an update", server.call("PUT", f"{CONFIGMAPS}/new", shown | {"data": {"a": "b"}})[0], 500)
             expect("the metric of it", metrics(server, "apiserver_storage_decode_errors_total{"),
                    ['apiserver_storage_decode_errors_total{group="",resource="configmaps"} 1'])
@@ -90,6 +90,38 @@ def an_object_that_cannot_be_read(program, _):
                 remove(etcd, f"/registry/configmaps/default/{name}")
             expect("a list without them", server.call("GET", CONFIGMAPS)[0], 200)
             expect("their names", server.call("POST", CONFIGMAPS, {"metadata": {"name": "broken"}})[0], 201)
+
+
+def a_key_that_another_server_has_first(program, _):
+    reload = "--encryption-provider-config-automatic-reload"
+    why = "Internal error occurred: no matching key was found for the provided AES transformer"
+    reloads = "apiserver_encryption_config_controller_automatic_reloads_total"
+
+    def give(server, folder, *names):
+        before = metrics(server, reloads)
+        config(folder, [("secrets", [("aesgcm", names)])])
+        until("a reload", lambda: metrics(server, reloads) != before)
+
+    with etcd_and_folder() as (etcd, folder):
+        one, two = f"{folder}/one", f"{folder}/two"
+        for each in (one, two):
+            pathlib.Path(each).mkdir()
+        flags = [f"--etcd-servers={etcd.url}", reload]
+        with started(program, one, config(one, [("secrets", [("aesgcm", ["old"])])]), *flags) as first, \
+             started(program, two, config(two, [("secrets", [("aesgcm", ["old"])])]), *flags) as second:
+            made = make(first, "a", "1")
+            expect("what the second one has", value_of(second, "a"), "1")
+            give(first, one, "new", "old")
+            path = f"{SECRETS}/a"
+            expect("an update", first.call("PUT", path, made | {"stringData": {"key": "2"}})[0], 200)
+            expect("reading it", second.call("GET", path)[1].get("message"), why)
+            expect("listing it", second.call("GET", SECRETS)[0], 500)
+            for method, body in (("PUT", made), ("DELETE", None)):
+                expect(method, second.call(method, path, body)[1].get("message"), why)
+            give(second, two, "old", "new")
+            until("it is read", lambda: second.call("GET", path)[0] == 200)
+            expect("what the second one has", value_of(second, "a"), "2")
+            expect("listing it", second.call("GET", SECRETS)[0], 200)
 
 
 def versions_that_a_kube_apiserver_stores(program, _):
@@ -212,5 +244,5 @@ if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
-    run("etcd_store", __doc__, [an_object_that_cannot_be_read, versions_that_a_kube_apiserver_stores, writing_again_under_a_key,
-                                from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed])
+    run("etcd_store", __doc__, [an_object_that_cannot_be_read, a_key_that_another_server_has_first, versions_that_a_kube_apiserver_stores,
+                                writing_again_under_a_key, from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed])

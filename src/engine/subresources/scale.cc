@@ -19,6 +19,7 @@
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "registry/validation/object_meta.h"
+#include "store/at_rest.h"
 
 namespace portcullis::engine {
 namespace {
@@ -323,7 +324,9 @@ std::unique_ptr<Execution> BeginScale(Operation& op, const Input& input,
 }  // namespace
 
 base::Result<Outcome> GetScale(Operation& op, const Input&) {
-  const store::ObjectPtr object = op.world.store->Get(KeyOf(op, op.name));
+  const store::Key key = KeyOf(op, op.name);
+  TRY(store::Unreadable(*op.world.store, key));
+  const store::ObjectPtr object = op.world.store->Get(key);
   if (object == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   const json::Value value = TRY(FromStore(op, object));
   if (IsWithoutReplicas(*op.resource, value)) {

@@ -165,18 +165,16 @@ class Deletion {
     if (admits_now) TRY(AdmitAtOnce(op_, options_));
     // That an object may not be deleted holds for its name in the URL, not for its collection.
     if (tries_ == 0 && of_ == Of::kOne) TRY(strategy_.CheckDelete(Context()));
-    current_ = op_.world.store->Get(KeyOf(*op_.resource, ns_, name_));
-    if (current_ == nullptr) {
-      const base::Status why =
-          store::Unreadable(*op_.world.store, KeyOf(*op_.resource, ns_, name_));
-      if (!why.ok() && options_.ignores_read_errors) {
-        deleted_ = {true, json::Value()};
-        return std::optional<PendingWrite>(
-            Planned(PendingWrite::Kind::kDelete, store::kUnreadableRevision));
-      }
-      TRY(why);
-      return api::NotFoundStatus(op_.group_resource(), name_);
+    const store::Key key = KeyOf(*op_.resource, ns_, name_);
+    const base::Status why = store::Unreadable(*op_.world.store, key);
+    if (!why.ok() && options_.ignores_read_errors) {
+      deleted_ = {true, json::Value()};
+      return std::optional<PendingWrite>(
+          Planned(PendingWrite::Kind::kDelete, store::kUnreadableRevision));
     }
+    TRY(why);
+    current_ = op_.world.store->Get(key);
+    if (current_ == nullptr) return api::NotFoundStatus(op_.group_resource(), name_);
     live_ = TRY(FromStore(op_, current_));
     const bool terminating = api::view::Metadata(live_).is_being_deleted();
     if (strategy_.TerminatesFirst() && of_ == Of::kOne) {

@@ -40,10 +40,7 @@ base::Status CheckUnsafeDeletion(Operation& op) {
   static_cast<void>(op.recorder.Annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "",
                                          admission::AuditLevel::kMetadata));
   TRY(CheckPermission(op));
-  const store::Key key = KeyOf(op, op.name);
-  if (op.world.store->Get(key) == nullptr && !store::Unreadable(*op.world.store, key).ok()) {
-    return base::OkStatus();
-  }
+  if (!store::Unreadable(*op.world.store, KeyOf(op, op.name)).ok()) return base::OkStatus();
   const api::FieldErrors errors = {api::Invalid(
       api::FieldPath(kIgnoresReadErrors), true,
       "is exclusively used to delete corrupt object(s), try again by removing this option")};

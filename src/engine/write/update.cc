@@ -313,9 +313,10 @@ class Change final : public Execution {
   }
 
   base::Result<std::optional<PendingWrite>> TryOnce() {
-    store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, spec_.name));
+    const store::Key key = KeyOf(op_, spec_.name);
+    TRY(store::Unreadable(*op_.world.store, key));
+    store::ObjectPtr current = op_.world.store->Get(key);
     if (current == nullptr) {
-      TRY(store::Unreadable(*op_.world.store, KeyOf(op_, spec_.name)));
       TRY(BeginCreation());
       return std::optional<PendingWrite>();
     }

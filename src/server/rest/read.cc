@@ -71,11 +71,10 @@ VerbResult Get(Call& call) {
   }
   if (AsksComponents(call)) return GetComponent(call);
   TRY(CheckWantedRevision(call));
-  const store::ObjectPtr object = call.env.store->Get(KeyOf(call, call.name));
-  if (object == nullptr) {
-    TRY(store::Unreadable(*call.env.store, KeyOf(call, call.name)));
-    return api::NotFoundStatus(call.group_resource(), call.name);
-  }
+  const store::Key key = KeyOf(call, call.name);
+  TRY(store::Unreadable(*call.env.store, key));
+  const store::ObjectPtr object = call.env.store->Get(key);
+  if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);
   if (call.subresource != nullptr) return ObjectReply(call, 200, object);
   return ObjectReply(call, 200, TRY(engine::Shown(*call.resource, object)));
 }

@@ -221,7 +221,6 @@ base::Status Cache::CheckReadable(const Collection& collection, std::string_view
   if (unreadable_count_ == 0) return base::OkStatus();
   const base::MutexLock lock(unreadable_mutex_);
   for (const auto& [key, object] : unreadable_) {
-    if (object.is_served) continue;
     if (object.key().collection() != collection || (!ns.empty() && ns != object.ns)) continue;
     return base::InternalError(
         base::StrCat("unable to ", object.failed, " key ", base::GoQuote(key), ": ", object.error));
@@ -340,6 +339,8 @@ void Cache::Replace(Content content) {
   }
   {
     base::WriterLock lock(state_mutex_);
+    SetUnreadable(
+        std::move(content.unreadable));  // first: who finds it readable gets the new state
     for (const EventPtr& event : events) {
       Find({event->object->group(), event->object->resource()})->Apply(event, options_, garbage);
     }
@@ -351,7 +352,6 @@ void Cache::Replace(Content content) {
     }
     revision_.store(content.revision, std::memory_order_release);
   }
-  SetUnreadable(std::move(content.unreadable));
   if (!events.empty()) Tell(events);
   fan_out_.AnnounceAll();
 }

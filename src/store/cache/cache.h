@@ -38,8 +38,6 @@ struct UnreadableObject {
   std::int64_t revision = 0;
   std::string error;                      // that of the transformer or the decoder
   std::string_view failed = "transform";  // or "decode"
-  // A state of it from before is in the cache; it is served, and only writes fail.
-  bool is_served = false;
   Key key() const { return {collection->group, collection->resource, ns, name}; }
 };
 
@@ -90,9 +88,11 @@ class Cache : public Store {
   void Replace(Content content) PC_EXCLUDES(publish_mutex_, state_mutex_);
   // In the place of an object that cannot be read, of its revision; null if it can be read.
   ObjectPtr StubOf(const Key& key) const PC_EXCLUDES(unreadable_mutex_);
-  // From now on the object is unreadable, or is not any more.
+  // From now on the object is unreadable, or is not any more: to be called before a later revision is
+  // published, and after the object is. What Get() has of an unreadable object is a former state.
   void NoteUnreadable(UnreadableObject object) PC_EXCLUDES(unreadable_mutex_);
   void NoteReadable(const Key& key) PC_EXCLUDES(unreadable_mutex_);
+  bool HasUnreadable() const { return unreadable_count_ != 0; }
   // What a change of `key` is judged by now.
   Place PlaceOf(const Key& key) PC_EXCLUDES(state_mutex_);
 

@@ -49,13 +49,8 @@ bool IsEvent(const Key& key) {
 }
 
 void LogUnreadable(const UnreadableObject& object, std::string_view prefix) {
-  base::LogError("an object in etcd cannot be read; going on without it, or with its last state",
+  base::LogError("an object in etcd cannot be read; going on without it",
                  {{"key", StorageKey(object.key(), prefix)}, {"error", object.error}});
-}
-
-// Whether each write of such an object is one of rules_key_, too.
-bool MayBeUntoldRule(const Collection& collection) {
-  return HasRules(collection) && collection.resource != "resourcequotas";  // see ChangesRules()
 }
 
 std::string_view NameOf(Change::Kind kind) {
@@ -77,6 +72,7 @@ class StoreInEtcd final : public EtcdStore {
     if (has_untold_rules_) return std::nullopt;
     return rules_revision_;
   }
+  void ReadUnreadable() override;
   base::Status Probe(base::Duration patience) const override;
   MasterLeases& master_leases() override { return master_leases_; }
   RangeAllocation& node_ports() override { return node_ports_; }
@@ -84,6 +80,12 @@ class StoreInEtcd final : public EtcdStore {
 
  private:
   using WritePtr = std::shared_ptr<EtcdWrite>;
+  // How far the events that come together have brought an object.
+  struct Latest {
+    Key key;
+    ObjectPtr object;
+    bool is_readable = true;
+  };
 
   base::Result<ObjectPtr> Wait(Change change) override;
 
@@ -102,14 +104,15 @@ class StoreInEtcd final : public EtcdStore {
   // What the watch tells.
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
   void OnLost() PC_EXCLUDES(mutex_);
+  bool IsLost() PC_EXCLUDES(mutex_);
   void NoteRules(std::int64_t revision);
   void NoteUntoldRule(std::string_view key);
-  EventPtr MakeEventOf(const etcd::WatchEvent& event, const Key& key, const ObjectPtr& previous);
+  EventPtr MakeEventOf(const etcd::WatchEvent& event, Latest& latest);
 
   void KeepHouse() PC_EXCLUDES(mutex_);
   void MeasureDatabase();
   void ReadWhenLost() PC_EXCLUDES(mutex_);
-  void ReadAgain() PC_EXCLUDES(mutex_);
+  void ReadAgain(std::uint64_t losses) PC_EXCLUDES(mutex_);
 
   const EtcdOptions options_;
   const std::shared_ptr<const Transformer> transformer_;  // null: nothing is encrypted
@@ -131,7 +134,9 @@ class StoreInEtcd final : public EtcdStore {
 
   base::Mutex mutex_;
   base::CondVar changed_;
-  bool is_lost_ PC_GUARDED_BY(mutex_) = false;
+  // How often something has been missed, and how many of these times it has been read since.
+  std::uint64_t losses_ PC_GUARDED_BY(mutex_) = 0;
+  std::uint64_t recoveries_ PC_GUARDED_BY(mutex_) = 0;
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
   std::thread housekeeper_;
   std::thread reader_of_all_;  // which may wait for etcd, while nothing else may
@@ -366,10 +371,7 @@ bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
   if (transformer_ != nullptr && transformer_->Encrypts(write.change.key.collection())) {
     return false;
   }
-  {
-    base::MutexLock lock(mutex_);
-    if (is_lost_) return false;
-  }
+  if (IsLost()) return false;
   NoteReadable(write.change.key);
   if (write.place.stored != nullptr) reader_->Forget(write.place.stored->revision());
   Publish({MakeEvent(write.change, write.place, at)});
@@ -388,7 +390,7 @@ ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) 
 
 void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
   std::vector<EventPtr> published;
-  std::unordered_map<std::string_view, ObjectPtr> changed;  // by the earlier ones of these events
+  std::unordered_map<std::string_view, Latest> changed;  // by the earlier ones of these events
   std::optional<std::int64_t> rules_revision;
   const etcd::WatchEvent* untold = nullptr;  // a write of a rule without that of rules_key_
   for (const etcd::WatchEvent& event : events) {
@@ -406,15 +408,15 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
     if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
     if (event.kv.mod_revision <= this->revision()) continue;  // see PublishOwn()
     auto [it, is_new] = changed.try_emplace(event.kv.key);
-    if (is_new) it->second = PlaceOf(*key).stored;
-    EventPtr made = MakeEventOf(event, *key, it->second);
-    if (made == nullptr) continue;
-    it->second = event.deleted ? nullptr : made->object;
-    published.push_back(std::move(made));
+    if (is_new) it->second = {*key, PlaceOf(*key).stored};
+    if (EventPtr made = MakeEventOf(event, it->second)) published.push_back(std::move(made));
   }
   if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
   if (untold != nullptr) NoteUntoldRule(untold->kv.key);
   if (!published.empty()) Publish(published);
+  for (const auto& [name, latest] : changed) {
+    if (latest.is_readable) NoteReadable(latest.key);
+  }
   if (rules_revision) NoteRules(*rules_revision);
   Advance(revision);
   waiters_.Reached(revision);
@@ -432,27 +434,30 @@ void StoreInEtcd::NoteUntoldRule(std::string_view key) {
                 {{"key", std::string(key)}});
 }
 
-EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
-                                  const ObjectPtr& previous) {
+// Null if there is nothing to publish.
+EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, Latest& latest) {
+  const Key& key = latest.key;
+  const ObjectPtr previous = latest.object;
   Event made;
   made.revision = event.kv.mod_revision;
   made.previous = previous;
+  latest.is_readable = true;
   if (event.deleted) {
-    NoteReadable(key);
     if (previous == nullptr) return nullptr;
     made.type = EventType::kDeleted;
     made.object = previous->WithRevision(made.revision);
+    latest.object = nullptr;
   } else {
     std::optional<UnreadableObject> unreadable;
     made.object = reader_->Read(key, event.kv, own_.Take(event.kv.key, event.kv.value), unreadable);
     if (unreadable) {
       LogUnreadable(*unreadable, options_.prefix);
       if (options_.observer != nullptr) options_.observer->OnDecodeError(key.collection());
-      unreadable->is_served = previous != nullptr;
       NoteUnreadable(*std::move(unreadable));
+      latest.is_readable = false;
       return nullptr;
     }
-    NoteReadable(key);
+    latest.object = made.object;
     made.type = previous == nullptr ? EventType::kAdded : EventType::kModified;
   }
   if (previous != nullptr) reader_->Forget(previous->revision());
@@ -462,9 +467,25 @@ EventPtr StoreInEtcd::MakeEventOf(const etcd::WatchEvent& event, const Key& key,
 void StoreInEtcd::OnLost() {
   {
     base::MutexLock lock(mutex_);
-    is_lost_ = true;
+    ++losses_;
   }
   changed_.NotifyAll();
+}
+
+bool StoreInEtcd::IsLost() {
+  base::MutexLock lock(mutex_);
+  return losses_ != recoveries_;
+}
+
+void StoreInEtcd::ReadUnreadable() {
+  // The loop answers when the events before have been decoded, which may have been begun with the
+  // old keys.
+  etcd::RangeRequest request;
+  request.key = rules_key_;
+  client_->Range(std::move(request), options_.clock->Steady() + kPageTimeout,
+                 [this](const base::Result<etcd::RangeResponse>&) {
+                   if (HasUnreadable() || IsLost()) OnLost();
+                 });
 }
 
 void StoreInEtcd::ReadWhenLost() {
@@ -472,29 +493,30 @@ void StoreInEtcd::ReadWhenLost() {
   const base::NeedsMemory needs;
   base::SteadyTime next{};  // an etcd that ends each watch at once is not read all the time
   while (true) {
+    std::uint64_t losses = 0;
     {
       base::MutexLock lock(mutex_);
-      while (!stopping_ && !is_lost_) changed_.Wait(mutex_);
+      while (!stopping_ && losses_ == recoveries_) changed_.Wait(mutex_);
       while (!stopping_ && options_.clock->Steady() < next) changed_.WaitUntil(mutex_, next);
       if (stopping_) return;
+      losses = losses_;
     }
-    ReadAgain();
+    ReadAgain(losses);
     next = options_.clock->Steady() + kTick;
   }
 }
 
-void StoreInEtcd::ReadAgain() {
-  auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout);
+void StoreInEtcd::ReadAgain(std::uint64_t losses) {
+  follower_.Stop();  // it publishes, as Replace() does
+  // What was unreadable may be older than what watches have seen: these have to end.
+  auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout, HasUnreadable());
   if (!listing.ok()) {
     if (closing_) return;
-    base::LogError("cannot read etcd", {{"error", listing.status().message()}});
-    return;
+    return base::LogError("cannot read etcd", {{"error", listing.status().message()}});
   }
   Content& content = listing->content;
   for (UnreadableObject& object : content.unreadable) {
-    ObjectPtr last = Get(object.key());
-    object.is_served = last != nullptr;
-    if (last != nullptr) content.objects.push_back(std::move(last));
+    if (ObjectPtr last = Get(object.key())) content.objects.push_back(std::move(last));
     if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
   }
   const std::int64_t known = std::max(this->revision(), listing->rules_revision);
@@ -509,7 +531,7 @@ void StoreInEtcd::ReadAgain() {
   rules_revision_ = listing->rules_revision;
   {
     base::MutexLock lock(mutex_);
-    is_lost_ = false;
+    recoveries_ = losses;
   }
   waiters_.Reached(revision);
   follower_.Start(revision);
@@ -551,24 +573,6 @@ void StoreInEtcd::KeepHouse() {
   }
 }
 
-// Whether all members that answer can tell progress exactly; one that does not answer may come back
-// as any version.
-bool HaveExactProgress(etcd::Client& client, const EtcdOptions& etcd) {
-  using Answer = base::Result<etcd::StatusResponse>;
-  const base::SteadyTime deadline = etcd.clock->Steady() + kVersionTimeout;
-  std::vector<std::future<Answer>> answers;
-  for (const std::string& endpoint : etcd.client.endpoints) {
-    answers.push_back(etcd::Begun<etcd::StatusResponse>(
-        [&](auto done) { client.Status(endpoint, deadline, std::move(done)); }));
-  }
-  bool all = true;
-  for (auto& answer : answers) {
-    const Answer status = answer.get();
-    all = all && status.ok() && HasExactProgress(status->version);
-  }
-  return all;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options) {
@@ -586,7 +590,8 @@ base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> 
   }
   for (const UnreadableObject& object : listing->content.unreadable)
     LogUnreadable(object, etcd.prefix);
-  const bool has_exact_progress = HaveExactProgress(*client, etcd);
+  const bool has_exact_progress =
+      HaveExactProgress(*client, etcd.client.endpoints, etcd.clock->Steady() + kVersionTimeout);
   return std::unique_ptr<EtcdStore>(
       std::make_unique<StoreInEtcd>(std::move(client), etcd, options, std::move(reader),
                                     *std::move(listing), has_exact_progress));

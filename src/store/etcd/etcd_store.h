@@ -43,6 +43,9 @@ class EtcdStore : public Cache {
   // without Freshen() reads it first, and names it in the change that it comes to. Nothing, if a
   // server that does not tell (a kube-apiserver) has written a rule since this store was opened.
   virtual std::optional<std::int64_t> rules_revision() const = 0;
+  // Keys for encryption have changed: if an object could not be read, everything is read anew, and
+  // watches end as after a gap. Returns at once.
+  virtual void ReadUnreadable() = 0;
   // Whether etcd answers within `patience`; blocks so long.
   virtual base::Status Probe(base::Duration patience) const = 0;
   // Which servers live; the store's.
@@ -70,8 +73,8 @@ struct EtcdOptions {
 };
 
 // Reads everything below the prefix and begins to watch. Errors: no etcd, or one that refuses. An object
-// that cannot be read is logged and left alone; so is one that becomes so later, whose last state
-// is served.
+// that cannot be read is logged and left alone; so is one that becomes so later, of which observers, and
+// readers that do not ask Unreadable(), go on with the last state.
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options);
 // The same with a client that is there (tests).
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,

@@ -125,30 +125,6 @@ TEST_F(EtcdStoreTest, GoesOnWithoutAnObjectThatCannotBeRead) {
   EXPECT_TRUE(Create(*store, "a", "3").ok());
 }
 
-TEST_F(EtcdStoreTest, ServesTheLastStateOfAnObjectThatBecameUnreadable) {
-  const auto store = Open();
-  ASSERT_TRUE(Create(*store, "a", "1").ok());
-  etcd_.Put(std::string(kKey), "\x01garbage");
-  ASSERT_TRUE(Freshen(*store).ok());
-  const auto expect_last_state = [&] {
-    EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "1");
-    EXPECT_TRUE(store->ListPage({{"", "configmaps"}, "", 1}).ok());
-    EXPECT_EQ(Update(*store, "a", "2").status().message(), "Internal error occurred: unknown form");
-  };
-  expect_last_state();
-  // The same when everything is read anew.
-  etcd_.CancelWatches();
-  etcd_.Put("/registry/configmaps/n/b", "{\"metadata\":{\"name\":\"b\"}}");
-  ASSERT_TRUE(Freshen(*store).ok());
-  EXPECT_NE(store->Get(ConfigMap("n", "b")), nullptr);
-  expect_last_state();
-
-  etcd_.Put(std::string(kKey), "{\"metadata\":{\"name\":\"a\"},\"data\":{\"value\":\"3\"}}");
-  ASSERT_TRUE(Freshen(*store).ok());
-  EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "a"))), "3");
-  EXPECT_TRUE(Update(*store, "a", "4").ok());
-}
-
 TEST_F(EtcdStoreTest, KnowsWhichValuesAnotherServerWouldWriteDifferently) {
   etcd_.Put(std::string(kKey), "k8s-other");
   const auto store = Open();

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <future>
 #include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "etcd/await.h"
 
 namespace portcullis::store {
 
@@ -106,6 +108,22 @@ bool HasExactProgress(std::string_view version) {
   if (minor == 4) return patch >= 31;
   if (minor == 5) return patch >= 13;
   return minor > 5;
+}
+
+bool HaveExactProgress(etcd::Client& client, const std::vector<std::string>& endpoints,
+                       base::SteadyTime deadline) {
+  using Answer = base::Result<etcd::StatusResponse>;
+  std::vector<std::future<Answer>> answers;
+  for (const std::string& endpoint : endpoints) {
+    answers.push_back(etcd::Begun<etcd::StatusResponse>(
+        [&](auto done) { client.Status(endpoint, deadline, std::move(done)); }));
+  }
+  bool all = true;
+  for (auto& answer : answers) {
+    const Answer status = answer.get();
+    all = all && status.ok() && HasExactProgress(status->version);
+  }
+  return all;
 }
 
 }  // namespace portcullis::store

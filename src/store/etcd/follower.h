@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "etcd/client.h"
@@ -66,5 +68,9 @@ class Follower final : private etcd::WatchReceiver {
 
 // Whether this version of etcd answers a request for progress after all events up to its revision.
 bool HasExactProgress(std::string_view version);
+// Whether all members do; one that does not answer in time may come back as any version. Blocks. Not on
+// the client's loop.
+bool HaveExactProgress(etcd::Client& client, const std::vector<std::string>& endpoints,
+                       base::SteadyTime deadline);
 
 }  // namespace portcullis::store

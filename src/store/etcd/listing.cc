@@ -21,11 +21,21 @@ base::Result<etcd::RangeResponse> ReadPage(etcd::Client& client, etcd::RangeRequ
       [&](auto done) { client.Range(std::move(request), deadline, std::move(done)); });
 }
 
+base::Status Put(etcd::Client& client, const std::string& key, base::SteadyTime deadline) {
+  etcd::TxnRequest request;
+  request.success.emplace_back().kind = etcd::Op::Kind::kPut;
+  request.success.back().key = key;
+  return etcd::Await<etcd::TxnResponse>(
+             [&](auto done) { client.Txn(std::move(request), deadline, std::move(done)); })
+      .status();
+}
+
 }  // namespace
 
 base::Result<Listing> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
-                              base::Duration per_page) {
+                              base::Duration per_page, bool at_new_revision) {
   const std::string rules_key = RulesKey(reader.prefix());
+  if (at_new_revision) TRY(Put(client, rules_key, clock.Steady() + per_page));
   const std::string all = base::StrCat(reader.prefix(), "/");
   etcd::RangeRequest request;
   request.key = all;

@@ -19,8 +19,9 @@ struct Listing {
 };
 
 // Waits for etcd, page by page, each until the time `per_page` has passed. Not on the client's loop.
-// An object that cannot be read becomes one of Content::unreadable.
+// An object that cannot be read becomes one of Content::unreadable. `at_new_revision`: the key of the
+// rules is written before, so that the state is newer than any that has been seen.
 base::Result<Listing> ReadAll(etcd::Client& client, ValueReader& reader, const base::Clock& clock,
-                              base::Duration per_page);
+                              base::Duration per_page, bool at_new_revision = false);
 
 }  // namespace portcullis::store

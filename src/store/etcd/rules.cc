@@ -48,6 +48,10 @@ bool HasRules(const Collection& collection) {
          std::end(kJudgeNothing);
 }
 
+bool MayBeUntoldRule(const Collection& collection) {
+  return HasRules(collection) && collection.resource != "resourcequotas";  // see ChangesRules()
+}
+
 base::Status RulesHaveChanged() {
   return {base::Reason::kExpired, "rules have changed since the request began"};
 }

@@ -21,6 +21,9 @@ std::string RulesKey(std::string_view prefix);
 // a collection is one: a new kind costs a little time, never a wrong answer.
 bool HasRules(const Collection& collection);
 
+// Whether each write of an object of the collection is one of RulesKey(), too.
+bool MayBeUntoldRule(const Collection& collection);
+
 // Why a change is refused that names an older rules_revision; kExpired.
 base::Status RulesHaveChanged();
 
