@@ -31,6 +31,8 @@ class ServiceNetwork;
 
 namespace portcullis::controllers {
 
+struct NamespaceLeftovers;
+
 // Aggregated API servers, by the names of their APIServices. Blocks, for some seconds at most.
 class AggregatedServers {
  public:
@@ -39,6 +41,10 @@ class AggregatedServers {
   virtual base::Status Check(const std::string& name) = 0;
   // Gets what discovery shows of the version anew. Not OK: what is shown is stale.
   virtual base::Status Discover(const std::string& name) = 0;
+  // Deletes, as that user, all that they hold of a namespace; `left` receives what is left, and why.
+  // Blocks for some seconds for each call that is not answered.
+  virtual void EmptyNamespace(const std::string& ns, const Identity& user,
+                              NamespaceLeftovers& left) = 0;
 };
 
 // Everything a controller works with; outlives it.

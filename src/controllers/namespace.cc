@@ -62,8 +62,9 @@ class Namespaces final : public Controller {
       object = json::SetPath(arena, object, {"metadata", "resourceVersion"},
                              json::String(arena, std::to_string((**told).revision())));
     }
-    // The next deletion in it brings us back; errors may pass, and finalizers are told again.
-    if (!left.errors.empty()) return 1s;
+    // The next deletion in it brings us back, unless another server holds the object; errors may pass,
+    // and finalizers are told again.
+    if (!left.errors.empty() || !left.undiscovered.empty()) return 1s;
     if (!left.resources.empty()) return 5s;
     const auto finalized =
         Update(ns, "finalize", json::SetPath(arena, object, {"spec", "finalizers"}, kept.Build()));
@@ -100,6 +101,9 @@ class Namespaces final : public Controller {
         continue;
       }
       DeleteAll(*resource, ns, left);
+    }
+    if (context_.aggregated != nullptr) {
+      context_.aggregated->EmptyNamespace(ns, IdentityOf(kNamespace.account), left);
     }
     return left;
   }

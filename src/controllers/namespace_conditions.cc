@@ -3,6 +3,7 @@
 #include "controllers/namespace_conditions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -25,14 +26,18 @@ std::string Counts(const std::map<std::string, std::size_t>& counts, std::string
   return base::Join(parts, ", ");
 }
 
-// Several errors stand in brackets, each once.
-std::string Aggregate(const std::vector<std::string>& errors) {
-  std::vector<std::string_view> once;
-  for (const std::string& error : errors) {
-    if (std::find(once.begin(), once.end(), error) == once.end()) once.push_back(error);
+std::string Sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return base::Join(texts, ", ");
+}
+
+// What client-go says of versions whose servers have not told their resources lately.
+std::string Stale(const std::vector<std::string>& versions) {
+  std::vector<std::string> parts;
+  for (const std::string& version : versions) {
+    parts.push_back(base::StrCat(version, ": stale GroupVersion discovery: ", version));
   }
-  if (once.size() == 1) return std::string(once.front());
-  return base::StrCat("[", base::Join(once, ", "), "]");
+  return Sorted(std::move(parts));
 }
 
 std::vector<Told> WhatToTell(const NamespaceLeftovers& left) {
@@ -47,11 +52,19 @@ std::vector<Told> WhatToTell(const NamespaceLeftovers& left) {
       {"NamespaceFinalizersRemaining", "ContentHasNoFinalizers",
        "All content-preserving finalizers finished"},
   };
+  if (!left.undiscovered.empty()) {
+    told[0] = {
+        told[0].type, "DiscoveryFailed",
+        base::StrCat("Discovery failed for some groups, ", std::to_string(left.undiscovered.size()),
+                     " failing: unable to retrieve the complete list of server APIs: ",
+                     Stale(left.undiscovered)),
+        true};
+  }
   if (!left.errors.empty()) {
     told[2] = {
         told[2].type, "ContentDeletionFailed",
         base::StrCat("Failed to delete all resource types, ", std::to_string(left.errors.size()),
-                     " remaining: ", Aggregate(left.errors)),
+                     " remaining: ", Sorted(left.errors)),
         true};
   }
   if (!left.resources.empty()) {

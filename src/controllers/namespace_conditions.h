@@ -19,6 +19,7 @@ struct NamespaceLeftovers {
   std::map<std::string, std::size_t> resources;   // "pods.", "deployments.apps": how many objects
   std::map<std::string, std::size_t> finalizers;  // how many objects each of them keeps
   std::vector<std::string> errors;                // of deletions
+  std::vector<std::string> undiscovered;  // "metrics.k8s.io/v1": their resources are not known
 };
 
 // The conditions to write in place of `old`, or null if they tell it all already. `now` dates those

@@ -26,7 +26,7 @@ TEST(NamespaceConditions, TellWhatIsLeftAndWhatKeepsIt) {
   NamespaceLeftovers left;
   left.resources = {{"deployments.apps", 2}, {"configmaps.", 1}};
   left.finalizers = {{"example.com/f", 3}};
-  left.errors = {"no", "no"};
+  left.errors = {"no", "never", "no"};
 
   EXPECT_EQ(
       Shown(NamespaceConditions(arena, {}, left, "t1")),
@@ -35,11 +35,24 @@ TEST(NamespaceConditions, TellWhatIsLeftAndWhatKeepsIt) {
       "NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: All legacy kube "
       "types successfully parsed (t1)\n"
       "NamespaceDeletionContentFailure=True ContentDeletionFailed: Failed to delete all resource "
-      "types, 2 remaining: no (t1)\n"
+      "types, 3 remaining: never, no, no (t1)\n"
       "NamespaceContentRemaining=True SomeResourcesRemain: Some resources are remaining: "
       "configmaps. has 1 resource instances, deployments.apps has 2 resource instances (t1)\n"
       "NamespaceFinalizersRemaining=True SomeFinalizersRemain: Some content in the namespace has "
       "finalizers remaining: example.com/f in 3 resource instances (t1)\n");
+}
+
+TEST(NamespaceConditions, TellWhichAggregatedVersionsAreNotKnown) {
+  json::Arena arena;
+  NamespaceLeftovers left;
+  left.undiscovered = {"metrics.k8s.io/v1beta1", "garden.io/v1"};
+  const json::Value told = NamespaceConditions(arena, {}, left, "t1")[std::size_t{0}];
+  EXPECT_EQ(told["status"].AsString(), "True");
+  EXPECT_EQ(told["reason"].AsString(), "DiscoveryFailed");
+  EXPECT_EQ(told["message"].AsString(),
+            "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of "
+            "server APIs: garden.io/v1: stale GroupVersion discovery: garden.io/v1, "
+            "metrics.k8s.io/v1beta1: stale GroupVersion discovery: metrics.k8s.io/v1beta1");
 }
 
 TEST(NamespaceConditions, AreWrittenOnlyIfTheyTellSomethingNew) {

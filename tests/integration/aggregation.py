@@ -194,13 +194,20 @@ def ask(server, path, method="GET", body=None, headers=None):
     return answer.status, answer.headers, answer.read().decode()
 
 
-def custom_resources(program, made):
-    """All of it, with a server that is one of ours."""
+@contextlib.contextmanager
+def behind(program, made):
+    """One of our servers, which trusts the other one and serves flowers."""
     with serving(program, f"--requestheader-client-ca-file={made.path('fronts.crt')}", "--requestheader-username-headers=X-Remote-User",
                  "--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
                  f"--tls-cert-file={made.path('back.crt')}", f"--tls-private-key-file={made.path('back.key')}") as back:
         back.context.check_hostname, back.context.verify_mode = False, ssl.CERT_NONE
         expect("a definition", back.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)[0], 201)
+        yield back
+
+
+def custom_resources(program, made):
+    """All of it, with a server that is one of ours."""
+    with behind(program, made) as back:
         with front(program, made) as server:
             register(server, made, "garden.io", back.port)
             available(server, "garden.io")
@@ -230,6 +237,65 @@ def custom_resources(program, made):
                 items = json.loads(ask(of, "/apis", headers=accept)[2])["items"]
                 return {item["metadata"]["name"]: item["versions"] for item in items}
             expect("aggregated discovery", groups(server)["garden.io"], groups(back)["garden.io"])
+
+
+def namespaces(program, made):
+    """What the other server holds of a namespace goes with it."""
+    with contextlib.ExitStack() as stack:
+        back = stack.enter_context(behind(program, made))
+        server = stack.enter_context(front(program, made, "--controllers=namespace-controller"))
+        register(server, made, "garden.io", back.port)
+        available(server, "garden.io")
+        accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+        until("the resource is known", lambda: '"flowers"' in ask(server, "/apis", headers=accept)[2])
+
+        def flower(namespace, **metadata):
+            for each in (back, server):
+                expect("a namespace", each.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})[0], 201)
+            path = f"/apis/garden.io/v1/namespaces/{namespace}/flowers"
+            body = {"apiVersion": "garden.io/v1", "kind": "Flower", "metadata": {"name": "rose", **metadata}}
+            expect("a flower", server.call("POST", path, body)[0], 201)
+            return f"{path}/rose"
+
+        def delete(namespace):
+            expect("the deletion", server.call("DELETE", f"/api/v1/namespaces/{namespace}")[0], 200)
+
+        def status_of(namespace, kind):
+            conditions = server.call("GET", f"/api/v1/namespaces/{namespace}")[1].get("status", {}).get("conditions", [])
+            return next(((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind), None)
+
+        def is_gone(namespace):
+            return server.call("GET", f"/api/v1/namespaces/{namespace}")[0] == 404
+
+        rose = flower("plain")
+        delete("plain")
+        until("the namespace is gone", lambda: is_gone("plain"))
+        expect("its flower", back.call("GET", rose)[0], 404)
+
+        rose = flower("held", finalizers=["garden.io/hold"])
+        delete("held")
+        until("the conditions name it", lambda: status_of("held", "NamespaceContentRemaining") == (
+            "True", "SomeResourcesRemain", "Some resources are remaining: flowers.garden.io has 1 resource instances"))
+        expect("what holds it", status_of("held", "NamespaceFinalizersRemaining"), (
+            "True", "SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: garden.io/hold in 1 resource instances"))
+        held = back.call("GET", rose)[1]
+        held["metadata"]["finalizers"] = []
+        expect("without its finalizer", back.call("PUT", rose, held)[0], 200)
+        until("the namespace is gone", lambda: is_gone("held"))
+
+        flower("silent")
+        back.end(15)
+        delete("silent")
+        until("an error", lambda: status_of("silent", "NamespaceDeletionContentFailure") == (
+            "True", "ContentDeletionFailed", "Failed to delete all resource types, 1 remaining: the server is currently unable to handle the "
+                                             "request (delete flowers.garden.io)"))
+        # Availability is looked at every half minute.
+        until("the condition", limit=120, condition=lambda: status_of("silent", "NamespaceDeletionDiscoveryFailure") == (
+            "True", "DiscoveryFailed", "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: "
+                                       "garden.io/v1: stale GroupVersion discovery: garden.io/v1"))
+        expect("the namespace", is_gone("silent"), False)
+        expect("the APIService", server.call("DELETE", f"{API_SERVICES}/v1.garden.io")[0], 200)
+        until("the namespace is gone", lambda: is_gone("silent"))
 
 
 def discovery(program, made):
@@ -476,4 +542,4 @@ def endings(program, made):
 
 
 if __name__ == "__main__":
-    run("aggregation", __doc__, [custom_resources, discovery, requests, answers, upgrades, conditions, routing, endings], pki)
+    run("aggregation", __doc__, [custom_resources, namespaces, discovery, requests, answers, upgrades, conditions, routing, endings], pki)

@@ -227,9 +227,12 @@ base::Status Aggregation::Check(const std::string& name) {
   return last;
 }
 
+net::CallResult Aggregation::Perform(net::ClientRequest request, base::Duration patience) {
+  return parts_.probes.Call(std::move(request), parts_.clock.Steady() + patience);
+}
+
 base::Result<net::Response> Aggregation::Get(net::ClientRequest request) {
-  net::CallResult result =
-      parts_.probes.Call(std::move(request), parts_.clock.Steady() + kCheckTime);
+  net::CallResult result = Perform(std::move(request), kCheckTime);
   if (result.failure) return base::ConfigError(result.failure->message);
   return std::move(result.response);
 }

@@ -84,9 +84,13 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   base::Result<net::ClientRequest> RequestFor(const ApiService& service, std::string_view target,
                                               std::string& host, bool upgrades = false);
   net::HttpsClient& https() const { return parts_.https; }
+  // Makes a request of this server itself; blocks until there is an answer, so long at most.
+  net::CallResult Perform(net::ClientRequest request, base::Duration patience);
 
   base::Status Check(const std::string& name) override;
   base::Status Discover(const std::string& name) override;
+  void EmptyNamespace(const std::string& ns, const controllers::Identity& user,
+                      controllers::NamespaceLeftovers& left) override;
 
   // Counts a call that is passed on, from its construction to its destruction.
   class Passing {
