@@ -51,8 +51,21 @@ void ControllerRunner::Stop() {
 
 void ControllerRunner::Add(std::string key) {
   base::MutexLock lock(mutex_);
-  ready_.insert(std::move(key));
+  Queue(std::move(key));
   wake_.NotifyAll();
+}
+
+void ControllerRunner::Queue(std::string key) {
+  if (ready_.insert(key).second) queue_.push_back(std::move(key));
+}
+
+void ControllerRunner::QueueDue() {
+  const base::SteadyTime now = context_.clock.Steady();
+  while (!later_.empty() && later_.begin()->first <= now) {
+    const std::string key = later_.begin()->second;
+    Queue(key);
+    SetDue(key, std::nullopt);
+  }
 }
 
 void ControllerRunner::OnCommit(std::span<const store::EventPtr> events) {
@@ -91,20 +104,19 @@ void ControllerRunner::Run() {
     std::string key;
     {
       base::MutexLock lock(mutex_);
-      while (!stopping_ && ready_.empty()) {
-        const base::SteadyTime now = context_.clock.Steady();
-        if (!later_.empty() && later_.begin()->first <= now) {
-          ready_.insert(later_.begin()->second);
-          SetDue(std::string(later_.begin()->second), std::nullopt);
-        } else if (!later_.empty()) {
-          wake_.WaitUntil(mutex_, later_.begin()->first);
-        } else {
+      QueueDue();
+      while (!stopping_ && queue_.empty()) {
+        if (later_.empty()) {
           wake_.Wait(mutex_);
+        } else {
+          wake_.WaitUntil(mutex_, later_.begin()->first);
         }
+        QueueDue();
       }
       if (stopping_) return;
-      key = *ready_.begin();
-      ready_.erase(ready_.begin());
+      key = std::move(queue_.front());
+      queue_.pop_front();
+      ready_.erase(key);
       current_ = key;
     }
     const std::optional<base::Duration> again = controller_->Reconcile(key);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // ControllerRunner drives one controller: hears the store, keeps the queue, runs Reconcile on a
-// thread of its own. Keys that failed or asked to be seen again come back after their time.
+// thread of its own. Keys that failed or asked to be seen again come back after their time. First come,
+// first served: a key that comes back all the time keeps no other one waiting.
 //
 // Thread-safe.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +42,9 @@ class ControllerRunner final : public store::Observer {
  private:
   void Run();
   void Add(std::string key);
+  void Queue(std::string key) PC_REQUIRES(mutex_);
+  // Queues those whose time has come.
+  void QueueDue() PC_REQUIRES(mutex_);
 
   void AddExisting();
   // Unless the object is hidden from the controller.
@@ -56,7 +61,8 @@ class ControllerRunner final : public store::Observer {
   base::Mutex mutex_;
   base::CondVar wake_;
   base::CondVar reconciled_;
-  std::set<std::string> ready_ PC_GUARDED_BY(mutex_);
+  std::deque<std::string> queue_ PC_GUARDED_BY(mutex_);
+  std::set<std::string> ready_ PC_GUARDED_BY(mutex_);         // those of the queue
   std::optional<std::string> current_ PC_GUARDED_BY(mutex_);  // being worked on
   // One entry a key: what it asked for the last time.
   std::set<std::pair<base::SteadyTime, std::string>> later_ PC_GUARDED_BY(mutex_);
