@@ -47,30 +47,45 @@ void LeaderElection::Stop() {
 void LeaderElection::Run() {
   pthread_setname_np(pthread_self(), "election");
   const base::NeedsMemory needs;
+  std::thread work([this] { Work(); });
   while (true) {
-    Step();
+    Try();
     base::MutexLock lock(mutex_);
     if (!stopping_) {
       wake_.WaitUntil(mutex_, clock_.Steady() + settings_.retry);
     }
     if (stopping_) break;
   }
-  if (!leads_) return;
-  leads_ = false;
-  stop_();
+  work.join();
   Release();
 }
 
-void LeaderElection::Step() {
-  const bool holds = Try();
-  if (holds && !leads_) {
-    base::LogInfo("this server runs the controllers", {{"lease", settings_.lease}});
-    leads_ = true;
-    start_();
-  } else if (!holds && leads_ && clock_.Steady() >= renewed_ + settings_.renew_deadline) {
-    base::LogWarning("this server no longer runs the controllers", {{"lease", settings_.lease}});
-    leads_ = false;
-    stop_();
+void LeaderElection::Work() {
+  pthread_setname_np(pthread_self(), "election-work");
+  const base::NeedsMemory needs;
+  bool works = false;
+  while (true) {
+    {
+      base::MutexLock lock(mutex_);
+      const bool may = !stopping_ && clock_.Steady() < work_until_;
+      if (may == works) {
+        if (stopping_) return;
+        if (works) {
+          wake_.WaitUntil(mutex_, work_until_);
+        } else {
+          wake_.Wait(mutex_);
+        }
+        continue;
+      }
+      works = may;
+      if (works) {
+        base::LogInfo("this server runs the controllers", {{"lease", settings_.lease}});
+      } else if (!stopping_) {
+        base::LogWarning("this server no longer runs the controllers",
+                         {{"lease", settings_.lease}});
+      }
+    }
+    works ? start_() : stop_();
   }
 }
 
@@ -101,7 +116,9 @@ bool LeaderElection::Try() {
       .Set("renewTime", now)
       .Set("leaseTransitions", json::Value::Int(transitions));
   if (!Write(current.get(), arena, next.Build()).ok()) return false;
-  renewed_ = began;
+  base::MutexLock lock(mutex_);
+  work_until_ = began + settings_.renew_deadline;
+  wake_.NotifyAll();
   return true;
 }
 

@@ -35,7 +35,7 @@ struct ElectionSettings {
 
 class LeaderElection {
  public:
-  // `start` and `stop` begin and end the work, on the election's thread, in turn. All others outlive
+  // `start` and `stop` begin and end the work, on a thread of the election, in turn. All others outlive
   // the election.
   LeaderElection(ElectionSettings settings, Client& client, const store::Reader& store,
                  const base::Clock& clock, std::function<void()> start, std::function<void()> stop);
@@ -51,7 +51,8 @@ class LeaderElection {
 
  private:
   void Run() PC_EXCLUDES(mutex_);
-  void Step();
+  // Lets the work go on as long as the Lease has been renewed in time, also while an attempt waits.
+  void Work() PC_EXCLUDES(mutex_);
   void Release();
   base::Status Write(const store::Object* current, json::Arena& arena, json::Value spec);
 
@@ -63,13 +64,12 @@ class LeaderElection {
   const std::function<void()> stop_;
 
   // The thread's.
-  bool leads_ = false;
-  base::SteadyTime renewed_;            // when this server last wrote the Lease
   std::int64_t observed_revision_ = 0;  // of the Lease as it was last seen …
   base::SteadyTime observed_at_;        // … and since when it has been so
 
   base::Mutex mutex_;
   base::CondVar wake_;
+  base::SteadyTime work_until_ PC_GUARDED_BY(mutex_);  // unless the Lease is renewed before
   bool stopping_ PC_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

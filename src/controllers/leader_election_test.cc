@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <charconv>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/testing/fake_clock.h"
 #include "json/writer.h"
@@ -96,22 +100,50 @@ TEST_F(LeaderElectionTest, AnotherTakesItOverWhenItIsNotRenewed) {
 }
 
 TEST_F(LeaderElectionTest, AHolderThatStopsGivesItUp) {
-  int started = 0;
-  int stopped = 0;
+  std::atomic<int> started = 0;
+  std::atomic<int> stopped = 0;
   {
     LeaderElection election(
         {.lease = "l", .identity = "three"}, one_.client, *store_, base::SystemClock(),
         [&] { ++started; }, [&] { ++stopped; });
     election.Start();
-    while (store_->Get({"coordination.k8s.io", "leases", "kube-system", "l"}) == nullptr) {
-      std::this_thread::yield();
-    }
+    while (started == 0) std::this_thread::yield();
     election.Stop();
   }
   EXPECT_EQ(started, 1);
   EXPECT_EQ(stopped, 1);
   EXPECT_EQ(Spec()["holderIdentity"].AsString(), "");
   EXPECT_TRUE(two_.election.Try());
+}
+
+// A client whose second write waits until it is let go.
+class HangingClient final : public Client {
+ public:
+  explicit HangingClient(store::Store& store) : client_(store) {}
+  base::Result<store::ObjectPtr> Do(const Request& request) override {
+    if (++writes_ == 2) let_go.get_future().wait();
+    return client_.Do(request);
+  }
+  std::promise<void> let_go;
+
+ private:
+  LeaseClient client_;
+  int writes_ = 0;
+};
+
+TEST_F(LeaderElectionTest, TheWorkEndsInTimeWhileTheRenewalHangs) {
+  HangingClient client(*store_);
+  std::promise<void> stopped;
+  bool is_told = false;
+  const auto stop = [&] {
+    if (!std::exchange(is_told, true)) stopped.set_value();
+  };
+  LeaderElection election(
+      {.lease = "l", .identity = "three", .renew_deadline = 1s, .retry = 0s}, client, *store_,
+      base::SystemClock(), [] {}, stop);
+  election.Start();
+  EXPECT_EQ(stopped.get_future().wait_for(20s), std::future_status::ready);
+  client.let_go.set_value();
 }
 
 TEST_F(LeaderElectionTest, FailsWithoutAStore) {
