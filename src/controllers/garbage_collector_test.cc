@@ -15,34 +15,21 @@
 #include "release/release.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
+#include "store/testing/partly_readable.h"
 
 namespace portcullis::controllers {
 namespace {
 
-// Counts how often a whole collection is read. Of one collection objects cannot be decrypted.
-class CountingReader final : public store::Reader {
+// Counts how often a whole collection is read.
+class CountingReader final : public store::testing::PartlyReadable {
  public:
-  explicit CountingReader(const store::Reader& reader) : reader_(reader) {}
-  store::ObjectPtr Get(const store::Key& key) const override { return reader_.Get(key); }
+  using PartlyReadable::PartlyReadable;
   std::vector<store::ObjectPtr> List(const store::Collection& collection,
                                      std::string_view ns) const override {
     ++lists;
-    return reader_.List(collection, ns);
+    return PartlyReadable::List(collection, ns);
   }
-  base::Result<store::Page> ListPage(const store::ListRequest& request) const override {
-    if (request.collection.resource == unreadable) return base::InternalError("no key");
-    return reader_.ListPage(request);
-  }
-  std::size_t Count(const store::Collection& collection) const override {
-    return reader_.Count(collection);
-  }
-  std::int64_t revision() const override { return reader_.revision(); }
-
   mutable int lists = 0;
-  std::string unreadable;
-
- private:
-  const store::Reader& reader_;
 };
 
 // Keeps what was asked for.

@@ -113,9 +113,8 @@ class ResourceQuotas final : public Controller {
     const base::Duration since = now - look->second.at;
     if (!hard_changed && !is_new && since < kSettled) return kSettled - since;
 
-    const base::Result<Resources> recount = Count(root, hard, quota.ns());
-    if (!recount.ok()) return kReadAgain;
-    const Resources& counted = *recount;
+    bool all_read = true;
+    const Resources counted = Count(root, quota.ns(), used, all_read);
     const Resources after = Settle(counted, used, look->second.used);
     const bool charged_meanwhile = !api::quota::Equal(used, look->second.used);
     look->second = {after, now};
@@ -128,7 +127,8 @@ class ResourceQuotas final : public Controller {
     }
     // More than is stored: it was charged a moment ago, and must be looked at again.
     const bool settled = api::quota::Equal(after, counted) && !charged_meanwhile;
-    return settled ? UntilNextEnd() : std::optional<base::Duration>(kSettled);
+    if (!settled) return kSettled;
+    return all_read ? UntilNextEnd() : std::optional<base::Duration>(kReadAgain);
   }
 
   // The recount, plus what was charged since the last look, but no more than is in the status.
@@ -155,7 +155,9 @@ class ResourceQuotas final : public Controller {
     return std::max<base::Duration>(*next_end_ - context_.clock.Now(), 0ms) + kSettled;
   }
 
-  base::Result<Resources> Count(json::Value quota, const Resources& hard, std::string_view ns) {
+  // Of objects that cannot all be read, what was `used` before.
+  Resources Count(json::Value quota, std::string_view ns, const Resources& used, bool& all_read) {
+    const Resources hard = api::quota::ReadResources(quota["spec"]["hard"]);
     // Scopes are judged by the names of the spec, as the status may not have them yet.
     json::Arena arena;
     const json::Value judged =
@@ -164,9 +166,16 @@ class ResourceQuotas final : public Controller {
     for (const api::GroupResource& resource : ResourcesOf(hard)) {
       const auto evaluator = api::quota::MakeEvaluator(
           resource, {.release = context_.release, .lookup = &lookup_, .clock = &context_.clock});
-      if (api::quota::MatchingNames(*evaluator, hard).empty()) continue;
+      const auto names = api::quota::MatchingNames(*evaluator, hard);
+      if (names.empty()) continue;
       const store::Collection collection{resource.group, resource.resource};
-      TRY(store::CheckReadable(context_.store, collection, ns));
+      if (!store::CheckReadable(context_.store, collection, ns).ok()) {
+        for (const std::string& name : names) {
+          if (const auto before = used.find(name); before != used.end()) out[name] = before->second;
+        }
+        all_read = false;
+        continue;
+      }
       for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
         const json::Value root = object->document().root();
         const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);

@@ -13,6 +13,7 @@
 #include "release/release.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/objects.h"
+#include "store/testing/partly_readable.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -57,6 +58,28 @@ std::string UsedOfAnExpandedClaim(const std::string& version) {
 TEST(ResourceQuotaController, CountsAsTheReleaseDoes) {
   EXPECT_EQ(UsedOfAnExpandedClaim("1.33"), R"({"requests.storage":"1Gi"})");
   EXPECT_EQ(UsedOfAnExpandedClaim("1.36"), R"({"requests.storage":"5Gi"})");
+}
+
+TEST(ResourceQuotaController, KeepsTheNumbersOfWhatCannotBeRead) {
+  const auto store = store::OpenMemory();
+  const auto put = [&](std::string_view resource, std::string_view name, std::string_view text) {
+    return store->Create({"", resource, "n", name}, store::testing::EncodeText(text)).ok();
+  };
+  EXPECT_TRUE(put("services", "s", R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s",
+      "namespace":"n","uid":"1","resourceVersion":""},"spec":{}})"));
+  EXPECT_TRUE(put("resourcequotas", "q", R"({"apiVersion":"v1","kind":"ResourceQuota",
+      "metadata":{"name":"q","namespace":"n","uid":"2","resourceVersion":""},
+      "spec":{"hard":{"secrets":"9","services":"5"}},"status":{"used":{"secrets":"7"}}})"));
+  LastWrite client;
+  const auto release = release::Release::Open("1.36");
+  const base::Published<api::catalog::Catalog> catalog;
+  const base::FakeClock clock;
+  kube_cel::Compiler compiler;
+  store::testing::PartlyReadable reader(*store);
+  reader.unreadable = "secrets";
+  const ControllerContext context{reader, client, catalog, clock, compiler, "", *release};
+  kResourceQuota.create(context)->Reconcile("n");
+  EXPECT_EQ(client.used, R"({"secrets":"7","services":"1"})");
 }
 
 // Every change of an object is heard, but where no quota is there is nothing to do.

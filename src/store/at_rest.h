@@ -19,8 +19,8 @@ namespace portcullis::store {
 // a former state of it.
 base::Status Unreadable(const Store& store, const Key& key);
 
-// Why objects of a collection, or of one namespace of it, cannot be read. Get() and List() leave these out; what takes
-// a missing object for one that is gone asks this first. OK if all can be read.
+// Why objects of a collection, or of one namespace of it, cannot be read. Get() and List() leave them out, or have a
+// former state of them. What takes a missing object for one that is gone asks this first. OK if all can be read.
 base::Status CheckReadable(const Reader& reader, const Collection& collection,
                            std::string_view ns = {});
 

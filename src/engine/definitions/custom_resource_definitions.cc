@@ -43,6 +43,13 @@ Value Parsed(json::Arena& arena, const store::ObjectPtr& object) {
   return parsed.ok() ? *parsed : Value();
 }
 
+// False if another write has come before; an error ends the work on all objects.
+base::Result<bool> IsWritten(const base::Status& status) {
+  if (status.reason() == base::Reason::kConflict) return false;
+  if (!status.ok() && status.reason() != base::Reason::kNotFound) return status;
+  return true;
+}
+
 store::Collection InstancesOf(Value definition) {
   const Value spec = definition["spec"];
   return {spec["group"].AsString(), spec["names"]["plural"].AsString()};
@@ -220,7 +227,10 @@ void CustomResourceDefinitions::Run() {
 }
 
 bool CustomResourceDefinitions::IsWorkDue() {
-  if (!failed_.empty() && world_.clock->Steady() >= retry_at_) pending_.merge(failed_);
+  if (!failed_.empty() && world_.clock->Steady() >= retry_at_) {
+    pending_.merge(failed_);
+    failed_.clear();
+  }
   return stopping_ || !pending_.empty();
 }
 
@@ -295,10 +305,7 @@ base::Result<std::size_t> CustomResourceDefinitions::ClearInstances(Value defini
   // Those of a group of Kubernetes are not served: what is stored there is Kubernetes' own.
   if (built_in_->FindGroup(collection.group) != nullptr) return std::size_t{0};
   TRY(store::CheckReadable(*world_.store, collection));
-  base::Status failure;
-  const auto note = [&](const base::Status& written) {
-    if (!written.ok() && written.reason() != base::Reason::kNotFound) failure = written;
-  };
+  bool all_written = true;
   for (const store::ObjectPtr& item : world_.store->List(collection)) {
     const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
     store::Preconditions preconditions;
@@ -306,7 +313,7 @@ base::Result<std::size_t> CustomResourceDefinitions::ClearInstances(Value defini
     json::Arena arena;
     const Value object = Parsed(arena, item);
     if (object["metadata"]["finalizers"].empty()) {
-      note(world_.store->Delete(key, preconditions).status());
+      all_written &= TRY(IsWritten(world_.store->Delete(key, preconditions).status()));
       continue;
     }
     if (IsTerminating(object)) continue;
@@ -316,9 +323,10 @@ base::Result<std::size_t> CustomResourceDefinitions::ClearInstances(Value defini
                            json::Value::Int(0));
     marked = json::SetPath(arena, marked, {"metadata", "generation"},
                            json::Value::Int(marked["metadata"]["generation"].AsInt() + 1));
-    note(world_.store->Update(key, EncodeAsIs(arena, marked, true), preconditions).status());
+    const auto updated = world_.store->Update(key, EncodeAsIs(arena, marked, true), preconditions);
+    all_written &= TRY(IsWritten(updated.status()));
   }
-  TRY(failure);
+  if (!all_written) return base::Conflict("an object was written meanwhile");
   return world_.store->Count(collection);
 }
 
