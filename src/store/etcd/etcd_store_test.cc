@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <limits>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/memory_reserve.h"
 #include "store/at_rest.h"
 #include "store/etcd/follower.h"
 #include "store/etcd/rules.h"
@@ -541,6 +543,28 @@ TEST_F(Rules, DoNotHideThatAWriteMayHaveHappened) {
   const base::Status unknown = CreateUnder(*one, 0, "b").status();
   EXPECT_FALSE(unknown.ok());
   EXPECT_NE(unknown.reason(), base::Reason::kExpired);
+}
+
+// Takes more than the process may.
+class TakesMuch final : public Observer {
+ public:
+  void OnCommit(std::span<const EventPtr> events) override {
+    base::AskForMemory(1);
+    for (const EventPtr& event : events) seen.emplace_back(event->object->name());
+  }
+  std::vector<std::string> seen;
+};
+
+TEST_F(EtcdStoreTest, ObserversAreToldWhereMemoryIsShort) {
+  const auto store = Open();
+  TakesMuch observer;
+  const auto subscription = store->Subscribe({}, observer, {});
+  base::LimitMemory(1);
+  EXPECT_TRUE(Create(*store, "own").ok());
+  etcd_.Put("/registry/configmaps/n/other", "k8s");
+  EXPECT_TRUE(Freshen(*store).ok());
+  base::LimitMemory(std::numeric_limits<std::size_t>::max());
+  EXPECT_EQ(observer.seen, (std::vector<std::string>{"own", "other"}));
 }
 
 TEST(HasRules, OfKindsByWhichOthersAreJudged) {
