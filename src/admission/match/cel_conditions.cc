@@ -63,10 +63,12 @@ class Program final : public ConditionProgram {
   };
 
   void Compile() const {
+    std::vector<std::shared_ptr<const kube_cel::Expression>> compiled;  // all, or none is kept
     for (const MatchCondition& condition : conditions_) {
-      expressions_.push_back(
+      compiled.push_back(
           compiler_.Compile(ScopeOfConditions(), condition.expression, kube_cel::Expected::kBool));
     }
+    expressions_ = std::move(compiled);
   }
 
   // All conditions are evaluated before the results are looked at: what one costs, the others lack.
