@@ -22,4 +22,7 @@ base::Result<Value> ParseVerbatim(Arena& arena, std::string_view text);
 // The document in `text`, whose texts, but for names, are as they are spelled between their quotes.
 base::Result<Value> ParseSpelled(Arena& arena, std::string_view text);
 
+// DeepCopy() that keeps every source(), which it copies as well.
+Value CopyVerbatim(Arena& arena, Value value);
+
 }  // namespace portcullis::json

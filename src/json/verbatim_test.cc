@@ -31,6 +31,25 @@ TEST(ParseVerbatimTest, TheWriterWritesTheTextThatWasRead) {
   EXPECT_EQ(ToString(DeepCopy(arena, *value)), R"({"a":1,"b":{"c":0}})");
 }
 
+TEST(CopyVerbatimTest, KeepsTextsThatItCopiesOnce) {
+  constexpr std::string_view kText = R"({"a":{"b":[1.0,{"c":"\u0061"}],"d":"\u0062"}})";
+  Arena arena;
+  Value copy;
+  {
+    Arena other;
+    const std::string text(kText);
+    const Value value = With(other, *ParseVerbatim(other, text), "e", Value::Int(2));
+    ASSERT_TRUE(value.source().empty());
+    copy = CopyVerbatim(arena, value);
+  }
+  EXPECT_EQ(ToString(copy), R"({"a":{"b":[1.0,{"c":"\u0061"}],"d":"\u0062"},"e":2})");
+  const std::string_view outer = copy["a"].source();
+  EXPECT_EQ(copy["a"]["b"].source(), R"([1.0,{"c":"\u0061"}])");
+  EXPECT_EQ(copy["a"]["b"].source().data(), outer.data() + 5);
+  EXPECT_EQ(copy["a"]["b"][1].source().data(), outer.data() + 10);
+  EXPECT_EQ(copy["a"]["d"].AsString(), "b");
+}
+
 TEST(ParseVerbatimTest, RefusesWhatIsNoJson) {
   Arena arena;
   EXPECT_FALSE(ParseVerbatim(arena, R"({"a":})").ok());

@@ -359,6 +359,28 @@ TEST_F(CelPolicyTest, WhatExpressionsTakeOnTheirWayDoesNotStayWithTheRequest) {
   EXPECT_LT(taken(), 2 * text.size());
 }
 
+TEST_F(CelPolicyTest, MutationsThatTakeMuchKeepTheTextsOfOtherParts) {
+  std::string mutations;
+  for (int i = 0; i < 8; ++i) {
+    mutations +=
+        base::StrCat(i == 0 ? "" : ",",
+                     JsonPatch(base::StrCat("[JSONPatch{op: 'add', path: '/metadata/labels/x', "
+                                            "value: object.metadata.labels.x + '",
+                                            std::to_string(i), "'}]")));
+  }
+  cluster_.Mutating("p", base::StrCat(R"("mutations":[)", mutations, "]"));
+  const std::string text(300'000, 'x');
+  EXPECT_TRUE(
+      cluster_
+          .Mutate(base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":)",
+                               R"("a","labels":{"x":")", text, R"("}},"data":{"x":"\u0061"}})"))
+          .ok());
+  const json::Value object = cluster_.request().object();
+  EXPECT_EQ(object["metadata"]["labels"]["x"].AsString(), text + "01234567");
+  EXPECT_EQ(object["data"]["x"].AsString(), "a");
+  EXPECT_EQ(json::ToString(object["data"]), R"({"x":"\u0061"})");
+}
+
 TEST_F(CelPolicyTest, AFailedTestSkipsTheWholePatch) {
   cluster_.Mutating("p", base::StrCat(R"("mutations":[)",
                                       JsonPatch("[JSONPatch{op: 'test', path: '/data/x', value: "

@@ -14,6 +14,7 @@
 #include "api/schema/schema.h"
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "json/verbatim.h"
 #include "policy/cel_policy/binding_matcher.h"
 #include "policy/cel_policy/conditions.h"
 
@@ -231,7 +232,7 @@ class Dispatcher {
   void MakeRoom() {
     if (arena_->bytes_used() < room_ || trace_ != nullptr) return;
     auto fresh = std::make_shared<json::Arena>();
-    object_ = json::DeepCopy(*fresh, object_);
+    object_ = json::CopyVerbatim(*fresh, object_);
     own_arena_ = std::move(fresh);
     arena_ = own_arena_.get();
     room_ = kRoom + 2 * arena_->bytes_used();

@@ -16,6 +16,7 @@
 #include "api/schema/defaulting.h"
 #include "base/strings.h"
 #include "json/reader.h"
+#include "json/verbatim.h"
 #include "json/writer.h"
 #include "policy/cel_policy/policy_plugin.h"
 #include "store/memory/memory_store.h"
@@ -136,7 +137,7 @@ class Cluster {
     attributes.resource = std::move(resource);
     attributes.kind = std::move(kind);
     attributes.namespace_name = "default";
-    attributes.object = json::Parse(*arena_, text).value();
+    attributes.object = json::ParseVerbatim(*arena_, text).value();
     attributes.name = attributes.object["metadata"]["name"].AsString();
     attributes.user.name = "alice";
     request_ = std::make_unique<admission::Request>(std::move(attributes), *arena_, *recorder_);
