@@ -189,10 +189,11 @@ class Server final : public ApiServer {
     env_.services->set_metrics(&allocator_metrics_);
     MakeControllers();
     TRY(Listen());
-    base::LimitMemory(memory_->limit());
     loops_->Start(listener_->port());
     StartEventExpiry();
-    return WriteAdminKubeconfig();
+    TRY(WriteAdminKubeconfig());
+    base::LimitMemory(memory_->limit());  // from here on requests alone ask for memory
+    return base::OkStatus();
   }
 
   // Only a file that was asked for must be written: a server whose disk is full has to start, so that
