@@ -2,7 +2,6 @@
 
 #include "base/memory_reserve.h"
 
-#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +29,7 @@ std::atomic<bool> is_set{false};
 std::atomic<void*> reserve{nullptr};
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 std::atomic<std::size_t> limit{kNoLimit};
+std::atomic<RoomMaker*> room_maker{nullptr};
 thread_local int needs = 0;
 thread_local int tries = 0;
 thread_local time_t last_try = 0;
@@ -74,13 +74,19 @@ std::size_t UsedMemory() {
   return static_cast<std::size_t>(std::max<std::int64_t>(used, 0) * getpagesize());
 }
 
-void LimitMemory(std::size_t bytes) { limit.store(bytes, std::memory_order_relaxed); }
+void LimitMemory(std::size_t bytes, RoomMaker* room) {
+  room_maker.store(room, std::memory_order_release);
+  limit.store(bytes, std::memory_order_relaxed);
+}
 
 void AskForMemory(std::size_t size) {
   const std::size_t most = limit.load(std::memory_order_relaxed);
   if (most == kNoLimit || needs > 0 || UsedMemory() + size <= most) return;
-  malloc_trim(0);  // what the allocator keeps for later counts, too
-  if (UsedMemory() + size > most) throw std::bad_alloc();
+  if (RoomMaker* const room = room_maker.load(std::memory_order_acquire)) {
+    room->MakeRoom();
+    if (UsedMemory() + size <= most) return;
+  }
+  throw std::bad_alloc();
 }
 
 NeedsMemory::NeedsMemory() { ++needs; }

@@ -7,7 +7,7 @@
 // before the kernel ends the process.
 //
 //   base::PutMemoryAside();             // once, when a server is made
-//   base::LimitMemory(bytes);           // when it serves
+//   base::LimitMemory(bytes, &budget);  // when it serves
 //   const base::NeedsMemory needs;      // this thread cannot do without, for as long as this lives
 #pragma once
 
@@ -22,11 +22,23 @@ void PutMemoryAside();
 // What this process takes: resident memory that is not of files.
 std::size_t UsedMemory();
 
-// What AskForMemory() keeps the process below; at first there is no limit. Thread-safe.
-void LimitMemory(std::size_t bytes);
+// Has memory that can be given back.
+class RoomMaker {
+ public:
+  // On any thread, whatever locks it holds: may wait for locks of others only for a while.
+  virtual void MakeRoom() = 0;
+
+ protected:
+  ~RoomMaker() = default;
+};
+
+// What AskForMemory() keeps the process below; at first there is no limit. `room` (may be null) is there
+// until another call names another one, and no thread asks meanwhile. Thread-safe.
+void LimitMemory(std::size_t bytes, RoomMaker* room = nullptr);
 
 // Before much is allocated: throws std::bad_alloc if the process would take more than its limit with
-// `size` bytes more, but not where NeedsMemory is. Takes some microseconds.
+// `size` bytes more, after room has been made, too, but not where NeedsMemory is. Takes some microseconds
+// below the limit.
 void AskForMemory(std::size_t size);
 
 // Confined to its thread; may be nested.

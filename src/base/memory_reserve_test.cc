@@ -45,5 +45,27 @@ TEST(MemoryReserve, WhatPassesTheLimitIsRefusedUnlessItIsNeeded) {
   LimitMemory(std::numeric_limits<std::size_t>::max());
 }
 
+class Cache final : public RoomMaker {
+ public:
+  void MakeRoom() override {
+    ++asked;
+    std::string().swap(content);
+  }
+  std::string content = std::string(64 * kMib, 'x');
+  int asked = 0;
+};
+
+TEST(MemoryReserve, NothingIsRefusedForWhichThereIsRoom) {
+  Cache cache;
+  LimitMemory(UsedMemory() + 32 * kMib, &cache);
+  EXPECT_NO_THROW(AskForMemory(16 * kMib));
+  EXPECT_EQ(cache.asked, 0);
+  EXPECT_NO_THROW(AskForMemory(64 * kMib));
+  EXPECT_EQ(cache.asked, 1);
+  EXPECT_THROW(AskForMemory(128 * kMib), std::bad_alloc);
+  EXPECT_EQ(cache.asked, 2);
+  LimitMemory(std::numeric_limits<std::size_t>::max());
+}
+
 }  // namespace
 }  // namespace portcullis::base

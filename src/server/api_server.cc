@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "admission/chain.h"
@@ -142,7 +143,7 @@ class Server final : public ApiServer {
     if (answer_headers_.any()) env_.answer_headers = &answer_headers_;
     TRY(io_.status());
     if (!options_.data_dir.empty()) folder_ = TRY(DataFolder::Open(options_.data_dir));
-    memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), base::UsedMemory);
+    memory_.emplace(TRY(ReadMemoryLimit(options_.memory_limit)), base::UsedMemory, clock_);
     env_.memory = &*memory_;
     storage_ = TRY(Storage::Open(options_, clock_, metrics_, memory_->limit()));
     env_.etcd = storage_->etcd();
@@ -192,7 +193,7 @@ class Server final : public ApiServer {
     loops_->Start(listener_->port());
     StartEventExpiry();
     TRY(WriteAdminKubeconfig());
-    base::LimitMemory(memory_->limit());  // from here on requests alone ask for memory
+    base::LimitMemory(memory_->limit(), &*memory_);  // from here on requests alone ask for memory
     return base::OkStatus();
   }
 
@@ -271,6 +272,8 @@ class Server final : public ApiServer {
     dispatcher_.reset();
     if (authentication_.legacy_tokens) authentication_.legacy_tokens->Stop();
     listener_.reset();  // of which requests may have told until here
+    base::LimitMemory(std::numeric_limits<std::size_t>::max());
+    if (memory_) memory_->Stop();  // before the caches go
     watches_.reset();
     if (engine_) engine_->Stop();
     if (audit_.sink) audit_.sink->Flush();

@@ -3,6 +3,7 @@
 #include "server/memory_budget.h"
 
 #include <malloc.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <limits>
@@ -17,6 +18,7 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kLeast = 64 << 20;
+constexpr std::chrono::seconds kPatience{1};
 
 // A file of the kernel, "" if it cannot be read.
 std::string Content(const std::string& path) {
@@ -45,8 +47,22 @@ std::size_t LeastLimit(const std::string& root, std::string_view group, std::str
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(std::size_t limit, std::function<std::size_t()> used)
-    : limit_(limit), refuse_from_(limit - limit / 10), used_(std::move(used)) {}
+MemoryBudget::MemoryBudget(std::size_t limit, std::function<std::size_t()> used,
+                           const base::Clock& clock)
+    : limit_(limit), refuse_from_(limit - limit / 10), used_(std::move(used)), clock_(clock) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+MemoryBudget::~MemoryBudget() { Stop(); }
+
+void MemoryBudget::Stop() {
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
 
 void MemoryBudget::AddCache(std::function<void()> shrink) { caches_.push_back(std::move(shrink)); }
 
@@ -64,18 +80,53 @@ void MemoryBudget::Refresh(base::SteadyTime now) {
 void MemoryBudget::Look(base::SteadyTime now) {
   if (looking_.exchange(true)) return;
   used_now_ = used_();
-  if (is_short() && now >= next_shrink_) {
-    Shrink();
+  if (is_short()) {
+    MakeRoom(now);
     used_now_ = used_();
-    next_shrink_ = now + kShrinkEvery;
   }
   next_look_ = (now + kLookEvery).time_since_epoch().count();
   looking_ = false;
 }
 
-void MemoryBudget::Shrink() {
-  shrunk_.fetch_add(1, std::memory_order_relaxed);
-  for (const auto& shrink : caches_) shrink();
+void MemoryBudget::MakeRoom(base::SteadyTime now) {
+  const auto end = clock_.Steady() + kPatience;
+  const base::MutexLock lock(mutex_);
+  if (!makes_room_) {
+    if (now < asked_at_ + kMakeRoomEvery) return;
+    asked_at_ = now;
+    makes_room_ = true;
+    changed_.NotifyAll();
+  }
+  while (makes_room_ && !stopping_ && changed_.WaitUntil(mutex_, end)) {
+  }
+}
+
+void MemoryBudget::Run() {
+  pthread_setname_np(pthread_self(), "memory");
+  const base::NeedsMemory needs;
+  while (true) {
+    base::SteadyTime now;
+    {
+      const base::MutexLock lock(mutex_);
+      while (!stopping_ && !makes_room_) changed_.Wait(mutex_);
+      if (stopping_) return;
+      now = asked_at_;
+    }
+    Shrink(now);
+    {
+      const base::MutexLock lock(mutex_);
+      makes_room_ = false;
+    }
+    changed_.NotifyAll();
+  }
+}
+
+void MemoryBudget::Shrink(base::SteadyTime now) {
+  if (now >= next_shrink_) {
+    next_shrink_ = now + kShrinkEvery;
+    shrunk_.fetch_add(1, std::memory_order_relaxed);
+    for (const auto& shrink : caches_) shrink();
+  }
   malloc_trim(0);  // what the allocator keeps for later counts, too
 }
 

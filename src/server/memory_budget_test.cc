@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <new>
+#include <string>
 
 namespace portcullis::server {
 namespace {
@@ -19,7 +23,8 @@ base::SteadyTime At(int milliseconds) {
 
 TEST(MemoryBudgetTest, RefusesBeforeTheLimitAndAdmitsAgainBelowIt) {
   std::size_t used = 50 * kMib;
-  MemoryBudget budget(100 * kMib, [&] { return used; });
+  MemoryBudget budget(
+      100 * kMib, [&] { return used; }, base::SystemClock());
   EXPECT_TRUE(budget.Admits(At(0)));
 
   used = 95 * kMib;
@@ -36,7 +41,8 @@ TEST(MemoryBudgetTest, RefusesBeforeTheLimitAndAdmitsAgainBelowIt) {
 TEST(MemoryBudgetTest, CachesShrinkBeforeARequestIsRefused) {
   std::size_t used = 95 * kMib;
   int shrunk = 0;
-  MemoryBudget budget(100 * kMib, [&] { return used; });
+  MemoryBudget budget(
+      100 * kMib, [&] { return used; }, base::SystemClock());
   budget.AddCache([&] {
     ++shrunk;
     used = 60 * kMib;
@@ -52,6 +58,41 @@ TEST(MemoryBudgetTest, CachesShrinkBeforeARequestIsRefused) {
   EXPECT_EQ(shrunk, 2);
   EXPECT_EQ(budget.shrunk(), 2U);
   EXPECT_FALSE(budget.is_short());
+}
+
+TEST(MemoryBudgetTest, CachesShrinkBeforeWhatIsUnderWayIsEnded) {
+  std::string cache(64 * kMib, 'x');
+  MemoryBudget budget(base::UsedMemory() + 32 * kMib, base::UsedMemory, base::SystemClock());
+  budget.AddCache([&] { std::string().swap(cache); });
+  base::LimitMemory(budget.limit(), &budget);
+  EXPECT_NO_THROW(base::AskForMemory(64 * kMib));
+  EXPECT_EQ(budget.shrunk(), 1U);
+  EXPECT_THROW(base::AskForMemory(256 * kMib), std::bad_alloc);
+  EXPECT_EQ(budget.shrunk(), 1U) << "not more often than once a second";
+  base::LimitMemory(std::numeric_limits<std::size_t>::max());
+}
+
+TEST(MemoryBudgetTest, WhoAsksForRoomMayHoldWhatACacheNeeds) {
+  base::Mutex mutex;
+  std::atomic<int> shrunk = 0;
+  MemoryBudget budget(
+      100 * kMib, [] { return 0; }, base::SystemClock());
+  budget.AddCache([&] {
+    const base::MutexLock lock(mutex);
+    ++shrunk;
+  });
+  {
+    const base::MutexLock lock(mutex);
+    budget.MakeRoom(At(0));
+    EXPECT_EQ(shrunk, 0);
+  }
+  budget.MakeRoom(At(100));
+  EXPECT_EQ(shrunk, 1) << "it is waited for";
+  budget.MakeRoom(At(2000));
+  EXPECT_EQ(shrunk, 2);
+  budget.Stop();
+  budget.MakeRoom(At(4000));
+  EXPECT_EQ(shrunk, 2);
 }
 
 TEST(MemoryBudgetTest, ReadsLimitsAsQuantities) {
