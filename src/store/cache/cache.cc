@@ -10,6 +10,7 @@
 #include "api/api_status.h"
 #include "api/names.h"
 #include "base/gotext.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "store/at_rest.h"
 #include "store/event_count.h"
@@ -280,6 +281,7 @@ void Cache::Compact() {
 }
 
 void Cache::Publish(const std::vector<EventPtr>& events) {
+  const base::NeedsMemory needs;  // observers are told once
   std::vector<EventPtr> garbage;
   std::vector<FanOut::Change> changes;
   StaleVersions stale;

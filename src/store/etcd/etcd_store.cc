@@ -341,9 +341,7 @@ void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
       [this, write](const base::Result<etcd::TxnResponse>& answer) { OnAnswer(write, answer); });
 }
 
-// On the client's loop, which belongs to all requests: no one of them may end what others wait for.
 void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnResponse>& answer) {
-  const base::NeedsMemory needs;
   if (options_.observer != nullptr) {
     options_.observer->OnRequest(NameOf(write->change.kind), write->change.key.collection(),
                                  answer.ok(), options_.clock->Steady() - write->sent_at);
@@ -390,9 +388,7 @@ ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) 
 
 // --- What the watch tells
 
-// The watch does not tell the events again: none of them may be lost half way.
 void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
-  const base::NeedsMemory needs;
   std::vector<EventPtr> published;
   std::unordered_map<std::string_view, Latest> changed;  // by the earlier ones of these events
   std::optional<std::int64_t> rules_revision;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/memory_reserve.h"
 #include "base/strings.h"
 #include "etcd/await.h"
 
@@ -67,7 +68,9 @@ void Follower::RequestProgress() {
   watch_->RequestProgress();
 }
 
+// They are not told again: none of them may be lost half way.
 void Follower::OnEvents(std::int64_t revision, std::vector<etcd::WatchEvent> events) {
+  const base::NeedsMemory needs;
   const bool is_progress = events.empty();
   receiver_.on_events(revision, std::move(events));
   base::MutexLock lock(mutex_);
