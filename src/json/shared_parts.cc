@@ -18,6 +18,15 @@ bool IsAllOf(Value old, Value part) {
   return part.IsSameAs(old) && part.NumberLiteral() == old.NumberLiteral();
 }
 
+// `shared`, a copy of `value` with parts of the same texts. So its text is that of `value`.
+Value WithTextOf(Arena& arena, Value shared, Value value) {
+  const std::string_view text = value.source();
+  if (text.empty() || shared.IsSameAs(value)) return shared;
+  const internal::Source source{text.data(), static_cast<std::uint32_t>(text.size())};
+  return value.is_array() ? MakeArray(arena, shared.elements(), source)
+                          : MakeObject(arena, shared.members(), source);
+}
+
 Value Share(Arena& arena, Value value, Value old, Value sent) {
   if (value.type() != old.type() || value.empty() || old.empty()) return value;
   const bool is_sent_so = sent.is_null() || sent.IsSameAs(value);
@@ -32,7 +41,7 @@ Value Share(Arena& arena, Value value, Value old, Value sent) {
       same = same && IsAllOf(before, part);
       return part;
     });
-    return same ? old : shared;
+    return same ? old : WithTextOf(arena, shared, value);
   }
   const auto in_place = old.members();
   const Value shared = EditMembers(arena, value, [&](const Member& member) {
@@ -45,7 +54,7 @@ Value Share(Arena& arena, Value value, Value old, Value sent) {
     same = same && IsAllOf(*before, part);
     return part;
   });
-  return same ? old : shared;
+  return same ? old : WithTextOf(arena, shared, value);
 }
 
 }  // namespace

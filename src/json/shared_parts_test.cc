@@ -57,8 +57,24 @@ TEST_F(SharedPartsTest, WhatIsWrittenOtherwiseIsAnotherPart) {
   EXPECT_EQ(ToString(shared(R"({"b":1,"a":{"x":1,"y":2}})", R"({"a":{"y":2,"x":1},"b":1})")),
             R"({"b":1,"a":{"x":1,"y":2}})");
   EXPECT_EQ(shared(R"({"a":1e3})", R"({"a":1000.0})")["a"].NumberLiteral(), "1e3");
-  const Value kept = *ParseVerbatim(arena_, R"({"a":"\u0041"})");
-  EXPECT_EQ(ToString(WithPartsOf(arena_, kept, J(R"({"a":"A"})"))), R"({"a":"\u0041"})");
+}
+
+TEST_F(SharedPartsTest, TextsThatAreKeptStay) {
+  const Value old =
+      J(R"({"list":[{"a":{"b":1},"n":1}],"raw":{"l":[{"x":1}],"n":"A","c":{"d":2}}})");
+  for (const std::string_view text :
+       {R"({"list":[{"a":{"b":1},"n":1.0}],"raw":{"l":[{"x":1}],"n":"A","c":{"d":2}}})",
+        R"({"list":[{"a":{"b":1},"n":1}],"raw":{"l":[{"x":1}],"n":"\u0041","c":{"d":2}}})",
+        R"({"list":[{"a":{"b":1},"n":1}],"raw":{"l":[{"x":1},1.0],"n":"A","c":{"d":2}}})",
+        R"({"list":[{"a":{"b":1},"n":2,"n":1}],"raw":{"l":[{"x":1}],"n":"A","c":{"d":2}}})"}) {
+    const Value kept = *ParseVerbatim(arena_, text);
+    EXPECT_EQ(ToString(WithPartsOf(arena_, kept, old)), text);
+    // The text of what is around it has gone by then.
+    const Value object = MakeObject(arena_, kept.members());
+    const Value shared = WithPartsOf(arena_, object, old);
+    EXPECT_EQ(ToString(shared), text);
+    EXPECT_TRUE(shared["raw"]["c"].IsSameAs(old["raw"]["c"]));
+  }
 }
 
 // A decoder that changes a value makes another node.

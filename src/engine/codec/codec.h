@@ -37,12 +37,11 @@ struct SentText {
 
 // An object that is JSON already (the result of a patch) through the same checks, without texts
 // around the error. It repeats no key; `strict_errors` are what strict decoding has reported so far
-// (`duplicate field "a"`). What it shares with `known`, an earlier state of it as it is stored, is not
-// looked at; null: everything is.
+// (`duplicate field "a"`).
 base::Result<json::Value> Canonical(Operation& op, const api::GroupVersionKind& kind,
                                     json::Value object, FieldValidation validation,
                                     const std::vector<std::string>& strict_errors,
-                                    json::Value known);
+                                    const SentText& text = {});
 
 // Input that repeats keys without them: merged by the schema of the kind, or the last values if the
 // kind has no Go type. `strict_errors` receives what strict decoding reports.
