@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "engine/boot/boot_objects.h"
+#include "engine/codec/codec.h"
 #include "engine/subresources/subresources.h"
 #include "engine/testing/scenario.h"
 #include "engine/verbs.h"
@@ -287,6 +288,34 @@ TEST_F(Executions, StopAtTheCommit) {
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   EXPECT_TRUE(outcome->created);
   EXPECT_NE(outcome->stored, nullptr);
+}
+
+// What another version has stored may have fields that this one does not know.
+TEST_F(Executions, PatchesDropUnknownFieldsOfWhatIsStored) {
+  json::Arena arena;
+  const json::Value stored = *json::Parse(arena, R"({"kind":"PodTemplate","apiVersion":"v1",
+      "metadata":{"name":"a","namespace":"team","resourceVersion":"","uid":"u",
+                  "creationTimestamp":"2026-11-01T00:00:00Z"},
+      "template":{"metadata":{},"spec":{"containers":[{"name":"c","image":"i","later":{"x":1}}]}}})");
+  const store::Key key{"", "podtemplates", "team", "a"};
+  ASSERT_TRUE(engine_->world().store->Create(key, EncodeAsIs(arena, stored, false)).ok());
+  const auto patch = [&](PatchType type, std::string_view body) {
+    const auto op = On("podtemplates", Verb::kPatch, "a");
+    Input input;
+    input.body = body;
+    input.patch = type;
+    op->dry_run = true;
+    const auto outcome = Write(*op, input);
+    EXPECT_TRUE(outcome.ok()) << outcome.status().message();
+    if (!outcome.ok()) return std::string();
+    return json::ToString(outcome->object["template"]["spec"]["containers"][std::size_t{0}]);
+  };
+  const auto is_known = ::testing::Not(::testing::HasSubstr("later"));
+  EXPECT_THAT(patch(PatchType::kMerge, R"({"metadata":{"labels":{"l":"x"}}})"), is_known);
+  EXPECT_THAT(
+      patch(PatchType::kJson, R"([{"op":"add","path":"/metadata/labels","value":{"l":"x"}}])"),
+      is_known);
+  EXPECT_THAT(patch(PatchType::kStrategic, R"({"metadata":{"labels":{"l":"x"}}})"), is_known);
 }
 
 TEST_F(Executions, GoOnAfterAConflict) {

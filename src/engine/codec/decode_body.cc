@@ -369,7 +369,6 @@ struct Content {
   // The schema by which it has been decoded already, and what it holds; null: it has not been.
   const api::schema::Schema* decoded_by = nullptr;
   api::schema::Decoded met;
-  json::Value known;  // see Canonical()
 };
 
 base::Result<json::Value> InGoForm(Operation& op, const GroupVersionKind& kind,
@@ -409,13 +408,12 @@ base::Result<json::Value> InGoForm(Operation& op, const GroupVersionKind& kind,
     api::schema::DecodeOptions options;
     options.unknown_fields = unknown_or_null;
     api::schema::Decoded met = content.met;
-    options.known = content.known;
-    if (content.known.is_null()) options.met = &met;
+    options.met = &met;
     if (schema != content.decoded_by) {
       object = TRY(api::schema::Decode(op.arena, *schema, object, options));
     }
-    const bool ordered = content.known.is_null() && !met.empty_lists && !met.any;
-    op.canonical = ordered && kind == op.resource->kind ? object : json::Value();
+    const bool known = !met.empty_lists && !met.any && kind == op.resource->kind;
+    op.canonical = known ? object : json::Value();
     if (!text.json.empty() && met.any && api::schema::HoldsRawTexts(*schema, object)) {
       object = api::schema::WithRawTexts(op.arena, *schema, object, text.json);
     }
@@ -442,8 +440,8 @@ base::Result<json::Value> InGoForm(Operation& op, const GroupVersionKind& kind,
 base::Result<json::Value> Canonical(Operation& op, const GroupVersionKind& kind, json::Value object,
                                     FieldValidation validation,
                                     const std::vector<std::string>& strict_errors,
-                                    json::Value known) {
-  return InGoForm(op, kind, {.object = object, .known = known}, validation, strict_errors);
+                                    const SentText& text) {
+  return InGoForm(op, kind, {.object = object, .text = text}, validation, strict_errors);
 }
 
 base::Result<json::Value> WithoutDuplicates(Operation& op, const GroupVersionKind& kind,

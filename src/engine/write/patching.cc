@@ -46,7 +46,6 @@ base::Status PatchedInvalid(std::string_view shown, const base::Status& error) {
 
 // What has become of an object by a patch, and how it is quoted if it does not fit its type.
 struct Patched {
-  json::Value live;  // what was patched, of which the rest is as it is stored
   json::Value object;
   bool repeats_keys = false;               // it has all members of repeated keys
   std::vector<std::string> strict_errors;  // of the patch itself
@@ -170,15 +169,15 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
           validation == FieldValidation::kIgnore ? nullptr : &unknown);
       if (!converted.ok()) return does_not_fit(converted.status());
       object = *converted;
-      for (std::string& text : UnknownFields(unknown))
+      for (std::string& text : UnknownFields(unknown)) {
         patched.strict_errors.push_back(std::move(text));
+      }
     }
     object = json::With(op.arena, object, "kind", json::String(op.arena, kind.kind));
     object = json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(kind)));
   }
-  const bool as_stored = kind == op.resource->kind && kind == op.resource->storage_kind;
-  auto canonical = Canonical(op, kind, object, validation, patched.strict_errors,
-                             as_stored ? patched.live : json::Value());
+  // All of it: stored by another version, it may have fields that this one does not know.
+  auto canonical = Canonical(op, kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
   if (custom && !is_text) {
     // An apply to a custom resource merges what is not decoded: its nulls stay for the validation to see.
@@ -300,8 +299,7 @@ base::Result<Transform> MakeJsonPatch(Operation& op, const PatchTarget& target,
     auto patched = json::ApplyPatch(op.arena, live, patch, options);
     if (!patched.ok()) return Rejected();
     return FinishPatch(op, target, validation,
-                       {.live = live,
-                        .object = *patched,
+                       {.object = *patched,
                         .repeats_keys = options.repeats_keys,
                         .strict_errors = strict_errors,
                         .range_error = range_error,
@@ -341,8 +339,7 @@ base::Result<Transform> MakeMergePatch(Operation& op, const PatchTarget& target,
     auto patched = json::MergePatch(op.arena, live, patch);
     if (!patched.ok()) return base::BadRequest(patched.status().message());
     return FinishPatch(op, target, validation,
-                       {.live = live,
-                        .object = *patched,
+                       {.object = *patched,
                         .strict_errors = strict_errors,
                         .range_error = range_error,
                         .merged = LookedInto(op.arena, live, patch)});
@@ -364,11 +361,9 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
                     strict_errors](json::Value live) -> base::Result<json::Value> {
     const api::patch::StrategicMerged merged =
         TRY(api::patch::StrategicMerge(op.arena, *target.schema, live, patch));
-    return FinishPatch(op, target, validation,
-                       {.live = live,
-                        .object = merged.object,
-                        .strict_errors = strict_errors,
-                        .strategic = merged.patch});
+    return FinishPatch(
+        op, target, validation,
+        {.object = merged.object, .strict_errors = strict_errors, .strategic = merged.patch});
   });
 }
 
@@ -472,7 +467,7 @@ base::Result<Transform> MakeApply(Operation& op, const PatchTarget& target, cons
     }
     WarnOfYaml(op, yaml_error);
     if (is_custom_scale) return NotConverted(target, config, kNoScale);
-    Patched patched{.live = live, .object = applied};
+    Patched patched{.object = applied};
     const json::Value given = config["metadata"]["managedFields"];
     if (!op.resource->custom &&
         (!given.is_null() || !ChangesManagersAlone(op.arena, live, applied))) {

@@ -39,10 +39,10 @@ json::Value WithEmptyBytes(Operation& op, json::Value object);
 // What is read of an object that was stored as `object`: with the defaults of what its strategy has left
 // out, e.g. of the status of a new PersistentVolumeClaim, and with empty bytes where it has null, e.g. in the
 // data of a Secret. What it shares with `known`, an earlier state of it that had its defaults, is not looked at.
-// `added` becomes true if there are such:
-// kube-apiserver stores the object without them. It writes such an object anew when an update changes
-// nothing, since that is encoded with them; store::Object::lacks_defaults() remembers which these are.
-// Custom resources are stored without them here, too.
+// `added` becomes true if this has added something. kube-apiserver stores such an object without what is added here.
+// It writes the object anew when an update changes nothing, since that is encoded with all defaults;
+// store::Object::lacks_defaults() remembers which objects these are. Custom resources are stored without them
+// here, too.
 base::Result<json::Value> WithDefaultsOfReads(Operation& op, json::Value object, json::Value known,
                                               bool& added);
 // The object of the body, which got its defaults when it was decoded; null if it is of another kind.
