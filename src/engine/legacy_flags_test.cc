@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,66 +20,21 @@
 #include "engine/verbs.h"
 #include "json/reader.h"
 #include "json/writer.h"
-#include "store/memory/memory_store.h"
+#include "store/engine/engine.h"
 
 namespace portcullis::engine {
 namespace {
 
-// A store that can be told to fail, as one whose disk is full; what is stored can be read.
-class FailingStore final : public store::Store {
+// A disk that can be told to be full.
+class FailingJournal final : public store::Journal {
  public:
-  void FailFromNow() { fails_ = true; }
-
-  store::ObjectPtr Get(const store::Key& key) const override { return real_->Get(key); }
-  std::vector<store::ObjectPtr> List(const store::Collection& collection,
-                                     std::string_view ns) const override {
-    return real_->List(collection, ns);
+  explicit FailingJournal(const std::atomic<bool>& fails) : fails_(fails) {}
+  base::Status Commit(std::span<const store::EventPtr>, std::optional<std::size_t>&) override {
+    return fails_ ? base::InternalError("no space left on device") : base::OkStatus();
   }
-  base::Result<store::Page> ListPage(const store::ListRequest& request) const override {
-    if (fails_) return Failure();
-    return real_->ListPage(request);
-  }
-  std::size_t Count(const store::Collection& collection) const override {
-    return real_->Count(collection);
-  }
-  std::int64_t revision() const override { return real_->revision(); }
-  base::Result<store::ObjectPtr> Create(const store::Key& key, store::Encoded object) override {
-    if (fails_) return Failure();
-    return real_->Create(key, std::move(object));
-  }
-  base::Result<store::ObjectPtr> Update(const store::Key& key, store::Encoded object,
-                                        const store::Preconditions& preconditions) override {
-    if (fails_) return Failure();
-    return real_->Update(key, std::move(object), preconditions);
-  }
-  base::Result<store::ObjectPtr> Delete(const store::Key& key,
-                                        const store::Preconditions& preconditions) override {
-    if (fails_) return Failure();
-    return real_->Delete(key, preconditions);
-  }
-  void Submit(store::Change change, store::Done done) override {
-    if (fails_) return done(Failure());
-    real_->Submit(std::move(change), std::move(done));
-  }
-  base::Status DeleteVersions(std::span<const store::Version> versions) override {
-    return real_->DeleteVersions(versions);
-  }
-  base::Result<std::unique_ptr<store::Watch>> StartWatch(const store::WatchRequest& request,
-                                                         std::function<void()> ready) override {
-    return real_->StartWatch(request, std::move(ready));
-  }
-  std::unique_ptr<store::Subscription> Subscribe(std::vector<store::Collection> collections,
-                                                 store::Observer& observer,
-                                                 const std::function<void()>& start) override {
-    return real_->Subscribe(std::move(collections), observer, start);
-  }
-  base::Status Health() const override { return base::OkStatus(); }
 
  private:
-  static base::Status Failure() { return base::InternalError("no space left on device"); }
-
-  std::unique_ptr<store::Store> real_ = store::OpenMemory();
-  bool fails_ = false;
+  const std::atomic<bool>& fails_;
 };
 
 class LegacyFlags : public ::testing::Test {
@@ -164,7 +120,8 @@ class LegacyFlags : public ::testing::Test {
               200);
   }
 
-  FailingStore store_;
+  std::atomic<bool> fails_ = false;
+  store::Engine store_{std::make_unique<FailingJournal>(fails_), store::Content(), {}};
 };
 
 constexpr std::string_view kNamedMap = R"({"metadata":{"name":"a"}})";
@@ -312,7 +269,7 @@ TEST_F(LegacyFlags, WhatOldVersionsHaveMadeOutlivesThem) {
   EXPECT_EQ(webhook.object["webhooks"][std::size_t{0}]["failurePolicy"].AsString(), "Ignore");
 }
 
-// I-24: the plugin polls nothing, hence there is no listing that fails: while the store does, what
+// I-24: the plugin polls nothing, hence there is no listing that fails: while the disk is full, what
 // is configured applies, and a configuration that could not be stored does not.
 TEST_F(LegacyFlags, InitializersStayInForceWhileTheStoreFails) {
   Furnish();
@@ -321,7 +278,7 @@ TEST_F(LegacyFlags, InitializersStayInForceWhileTheStoreFails) {
     options.runtime_config[std::string(kApi)] = true;
   });
   ASSERT_EQ(Configure(*engine, "initializerconfigurations", kInitializer).code, 201);
-  store_.FailFromNow();
+  fails_ = true;
   std::string later(kInitializer);
   later.replace(later.find("cfg"), 3, "new").replace(later.find("a.init"), 6, "b.init");
   EXPECT_EQ(Configure(*engine, "initializerconfigurations", later).code, 500);
@@ -374,7 +331,7 @@ TEST_F(LegacyFlags, HooksStayInForceWhileTheStoreFails) {
     options.runtime_config[std::string(kApi)] = true;
   });
   ASSERT_EQ(Configure(*engine, "externaladmissionhookconfigurations", kHook).code, 201);
-  store_.FailFromNow();
+  fails_ = true;
   const Answer refused = Create(*engine, "pods", kNamedPod);
   EXPECT_EQ(refused.code, 500);
   EXPECT_TRUE(refused.message.starts_with("failed calling admission webhook \"a.guard.test.io\": "))
