@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How a store keeps objects on its disk, for those who have to know. REQUIRES for all: the store was
-// opened by OpenMemory() or OpenEmbedded(). Thread-safe.
+// How a store keeps objects on its disk or in etcd, for those who have to know. REQUIRES for all: the
+// store was opened by OpenMemory(), OpenEmbedded() or OpenEtcd(). Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -280,7 +280,7 @@ void Cache::Compact() {
   compaction_ = now + options_.compaction_interval;
 }
 
-void Cache::Publish(const std::vector<EventPtr>& events) {
+void Cache::Publish(const std::vector<EventPtr>& events, std::span<const Key> readable) {
   const base::NeedsMemory needs;  // observers are told once
   std::vector<EventPtr> garbage;
   std::vector<FanOut::Change> changes;
@@ -288,6 +288,9 @@ void Cache::Publish(const std::vector<EventPtr>& events) {
   base::MutexLock publishing(publish_mutex_);
   {
     base::WriterLock lock(state_mutex_);
+    // Under the lock that Get() waits for: who finds an object readable gets its new state.
+    for (const Key& key : readable) NoteReadable(key);
+    if (events.empty()) return;
     Compact();
     for (const EventPtr& event : events) {
       CollectionState* state = Find({event->object->group(), event->object->resource()});
@@ -341,8 +344,7 @@ void Cache::Replace(Content content) {
   }
   {
     base::WriterLock lock(state_mutex_);
-    SetUnreadable(
-        std::move(content.unreadable));  // first: who finds it readable gets the new state
+    SetUnreadable(std::move(content.unreadable));  // under this lock, as in Publish()
     for (const EventPtr& event : events) {
       Find({event->object->group(), event->object->resource()})->Apply(event, options_, garbage);
     }

@@ -78,8 +78,10 @@ class Cache : public Store {
 
   // Makes one change; returns when it is durable and visible, or has failed.
   virtual base::Result<ObjectPtr> Wait(Change change) = 0;
-  // Makes the events visible, which are in order of revision, and tells observers, then watches.
-  void Publish(const std::vector<EventPtr>& events) PC_EXCLUDES(publish_mutex_, state_mutex_);
+  // Makes the events visible, which are in order of revision, and tells observers, then watches. By then
+  // the objects of `readable` can be read again. Without events nothing else is done.
+  void Publish(const std::vector<EventPtr>& events, std::span<const Key> readable = {})
+      PC_EXCLUDES(publish_mutex_, state_mutex_, unreadable_mutex_);
   // Nothing of the store has changed up to this revision.
   void Advance(std::int64_t revision) PC_EXCLUDES(state_mutex_);
   // Takes over a state of which it is not known how it came about: observers get the difference,
@@ -88,9 +90,10 @@ class Cache : public Store {
   void Replace(Content content) PC_EXCLUDES(publish_mutex_, state_mutex_);
   // In the place of an object that cannot be read, of its revision; null if it can be read.
   ObjectPtr StubOf(const Key& key) const PC_EXCLUDES(unreadable_mutex_);
-  // From now on the object is unreadable, or is not any more: to be called before a later revision is
-  // published, and after the object is. What Get() has of an unreadable object is a former state.
+  // From now on the object is unreadable: to be called before its revision is visible. Get() still has
+  // the former state, if there was one.
   void NoteUnreadable(UnreadableObject object) PC_EXCLUDES(unreadable_mutex_);
+  // It is not any more: to be called when its new state is visible (or by Publish(), see there).
   void NoteReadable(const Key& key) PC_EXCLUDES(unreadable_mutex_);
   bool HasUnreadable() const { return unreadable_count_ != 0; }
   // What a change of `key` is judged by now.

@@ -49,7 +49,7 @@ bool IsEvent(const Key& key) {
 }
 
 void LogUnreadable(const UnreadableObject& object, std::string_view prefix) {
-  base::LogError("an object in etcd cannot be read; going on without it",
+  base::LogError("an object in etcd cannot be read",
                  {{"key", StorageKey(object.key(), prefix)}, {"error", object.error}});
 }
 
@@ -364,17 +364,16 @@ void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnRe
 }
 
 // A write whose revision is the next one is what the watch will tell next: readers need not wait for
-// that. On the client's loop, as all that is published but by ReadAgain(), which begins when the
-// watch is lost. What is encrypted is left to the watch, which tells with which key.
+// that. On the client's loop, as all that is published but by ReadAgain(), which runs only
+// while IsLost(). What is encrypted is left to the watch, which tells with which key.
 bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
   if (at != revision() + 1 || !write.place.unreadable.ok()) return false;
   if (transformer_ != nullptr && transformer_->Encrypts(write.change.key.collection())) {
     return false;
   }
   if (IsLost()) return false;
-  NoteReadable(write.change.key);
   if (write.place.stored != nullptr) reader_->Forget(write.place.stored->revision());
-  Publish({MakeEvent(write.change, write.place, at)});
+  Publish({MakeEvent(write.change, write.place, at)}, {&write.change.key, 1});
   if (ChangesRules(write.change)) NoteRules(at);
   waiters_.Reached(at);
   return true;
@@ -413,10 +412,11 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
   }
   if (events.empty() && options_.observer != nullptr) options_.observer->OnBookmark();
   if (untold != nullptr) NoteUntoldRule(untold->kv.key);
-  if (!published.empty()) Publish(published);
+  std::vector<Key> readable;
   for (const auto& [name, latest] : changed) {
-    if (latest.is_readable) NoteReadable(latest.key);
+    if (latest.is_readable && HasUnreadable()) readable.push_back(latest.key);
   }
+  if (!published.empty() || !readable.empty()) Publish(published, readable);
   if (rules_revision) NoteRules(*rules_revision);
   Advance(revision);
   waiters_.Reached(revision);

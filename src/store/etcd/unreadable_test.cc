@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -183,6 +184,36 @@ TEST_F(UnreadableTest, ItsDeletionTellsTheFormerState) {
   EXPECT_EQ(*watch->Poll(10, events), 2U);
   EXPECT_EQ(events.back()->type, EventType::kDeleted);
   EXPECT_EQ(events.back()->object->document()["data"]["value"].AsString(), "1");
+}
+
+// Whether the objects of the events that it hears can be read by then.
+class Reading final : public Observer {
+ public:
+  explicit Reading(const Store& store) : store_(store) {}
+  void OnCommit(std::span<const EventPtr> events) override {
+    for (const EventPtr& event : events) {
+      const Key key = ConfigMap(event->object->ns(), event->object->name());
+      heard.push_back(std::string(Unreadable(store_, key).message()));
+    }
+  }
+  std::vector<std::string> heard;
+
+ private:
+  const Store& store_;
+};
+
+TEST_F(UnreadableTest, IsReadableWhenItsEventIsTold) {
+  const Server a(etcd_, {"old"});
+  const Server b(etcd_, {"old"});
+  ASSERT_TRUE(a.Put("a", "1").ok());
+  const std::string good = etcd_.ValueOf("/registry/configmaps/n/a");
+  etcd_.Put("/registry/configmaps/n/a", "\x01garbage");
+  b.Freshen();
+  Reading reading(*b.store);
+  const auto subscription = b.store->Subscribe({}, reading, {});
+  etcd_.Put("/registry/configmaps/n/a", good);
+  b.Freshen();
+  EXPECT_EQ(reading.heard, std::vector<std::string>{""});
 }
 
 TEST_F(UnreadableTest, ADamagedValueIsReplacedByALaterOne) {
