@@ -118,6 +118,10 @@ def a_key_that_another_server_has_first(program, _):
             expect("listing it", second.call("GET", SECRETS)[0], 500)
             for method, body in (("PUT", made), ("DELETE", None)):
                 expect(method, second.call(method, path, body)[1].get("message"), why)
+            accounts = "/api/v1/namespaces/default/serviceaccounts"
+            expect("an account", first.call("POST", accounts, {"metadata": {"name": "robot"}})[0], 201)
+            bound = {"spec": {"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "a"}}}
+            expect("a token for it", second.call("POST", f"{accounts}/robot/token", bound)[1].get("message"), why)
             give(second, two, "old", "new")
             until("it is read", lambda: second.call("GET", path)[0] == 200)
             expect("what the second one has", value_of(second, "a"), "2")

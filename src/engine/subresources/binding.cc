@@ -16,6 +16,7 @@
 #include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "store/at_rest.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -128,6 +129,7 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
   // A POST to the collection means no certain pod: the uid in its body does not count.
   if (!of_pod) binding = json::RemovePath(op.arena, binding, {"metadata", "uid"});
   const store::Key key{"", "pods", op.ns, name};
+  TRY(store::Unreadable(*op.world.store, key));
   const store::ObjectPtr current = op.world.store->Get(key);
   if (current == nullptr) return api::NotFoundStatus(pods, name);
   const api::catalog::ResourceInfo& resource = *op.catalog->Find("", "v1", "pods");

@@ -14,6 +14,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
 #include "engine/write/write.h"
+#include "store/at_rest.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -106,6 +107,7 @@ base::Status CheckContainer(json::Value pod, std::string_view container) {
 // Why the pod cannot be reached.
 base::Status PodUnreachable(Operation& op, std::string_view name, bool proxy,
                             json::Value options = {}) {
+  TRY(store::Unreadable(*op.world.store, KeyOf(op, name)));
   const store::ObjectPtr pod = op.world.store->Get(KeyOf(op, name));
   if (pod == nullptr) return api::NotFoundStatus(op.group_resource(), name);
   if (proxy) {
@@ -152,6 +154,7 @@ base::Result<Outcome> Connect(Operation& op, const Input& input) {
 }
 
 base::Result<Outcome> GetLog(Operation& op, const Input& input) {
+  TRY(store::Unreadable(*op.world.store, KeyOf(op, op.name)));
   const store::ObjectPtr object = op.world.store->Get(KeyOf(op, op.name));
   if (object == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   const json::Value pod = TRY(FromStore(op, object));

@@ -169,6 +169,7 @@ class ScaleUpdate final : public Execution {
  private:
   base::Result<std::optional<PendingWrite>> Plan() {
     const std::string& name = op_.name;
+    TRY(store::Unreadable(*op_.world.store, KeyOf(op_, name)));
     const store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, name));
     if (current == nullptr) return api::NotFoundStatus(op_.group_resource(), name);
     const json::Value live = TRY(FromStore(op_, current));

@@ -15,6 +15,7 @@
 #include "engine/write/admit.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
+#include "store/at_rest.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -77,6 +78,7 @@ base::Status Bind(Operation& op, json::Value ref, authn::ServiceAccountClaims& c
   }
   const std::string_view name = ref["name"].AsString();
   const std::string_view ns = resource == "nodes" ? "" : std::string_view(op.ns);
+  TRY(store::Unreadable(*op.world.store, {"", resource, ns, name}));
   const store::ObjectPtr object = op.world.store->Get({"", resource, ns, name});
   if (object == nullptr) return api::NotFoundStatus({"", std::string(resource)}, name);
   if (resource == "pods") {
