@@ -5,6 +5,7 @@
 // "Controllers"). Reconciling is idempotent: it looks at the state, not at the event.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,9 +43,10 @@ class AggregatedServers {
   // Gets what discovery shows of the version anew. Not OK: what is shown is stale.
   virtual base::Status Discover(const std::string& name) = 0;
   // Deletes, as that user, all that they hold of a namespace; `left` receives what is left, and why.
-  // Blocks for some seconds for each call that is not answered.
+  // What takes more than some seconds, or comes after `is_stopping` is set, is not done, which `left`
+  // tells as errors.
   virtual void EmptyNamespace(const std::string& ns, const Identity& user,
-                              NamespaceLeftovers& left) = 0;
+                              const std::atomic<bool>& is_stopping, NamespaceLeftovers& left) = 0;
 };
 
 // Everything a controller works with; outlives it.
@@ -80,6 +82,9 @@ class Controller {
 
   // Works on one key, on the controller's own thread. A duration asks for the key again after it.
   virtual std::optional<base::Duration> Reconcile(const std::string& key) = 0;
+
+  // The runner stops: a Reconcile that takes seconds ends early. On any thread.
+  virtual void Interrupt() {}
 };
 
 // What is known of a controller before it is made; each file exports one.

@@ -2,6 +2,7 @@
 
 #include "controllers/namespace.h"
 
+#include <atomic>
 #include <set>
 
 #include "base/mutex.h"
@@ -71,6 +72,8 @@ class Namespaces final : public Controller {
     return Outcome(finalized.status(), 100ms);
   }
 
+  void Interrupt() override { is_stopping_ = true; }
+
  private:
   base::Result<store::ObjectPtr> Update(std::string_view ns, std::string_view subresource,
                                         json::Value object) {
@@ -103,7 +106,7 @@ class Namespaces final : public Controller {
       DeleteAll(*resource, ns, left);
     }
     if (context_.aggregated != nullptr) {
-      context_.aggregated->EmptyNamespace(ns, IdentityOf(kNamespace.account), left);
+      context_.aggregated->EmptyNamespace(ns, IdentityOf(kNamespace.account), is_stopping_, left);
     }
     return left;
   }
@@ -147,6 +150,7 @@ class Namespaces final : public Controller {
   }
 
   const ControllerContext& context_;
+  std::atomic<bool> is_stopping_{false};
   base::Mutex mutex_;
   std::set<std::string> ending_ PC_GUARDED_BY(mutex_);
 };

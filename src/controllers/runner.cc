@@ -38,7 +38,7 @@ void ControllerRunner::AddExisting() {
   }
 }
 
-void ControllerRunner::Stop() {
+void ControllerRunner::BeginStop() {
   subscription_.reset();
   {
     base::MutexLock lock(mutex_);
@@ -46,6 +46,11 @@ void ControllerRunner::Stop() {
     wake_.NotifyAll();
     reconciled_.NotifyAll();
   }
+  controller_->Interrupt();
+}
+
+void ControllerRunner::Stop() {
+  BeginStop();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -30,6 +30,8 @@ class ControllerRunner final : public store::Observer {
   ~ControllerRunner() override;
 
   void Start();
+  // Returns at once: no other key is reconciled.
+  void BeginStop();
   // Returns when the thread has ended; a Reconcile under way is finished first.
   void Stop();
 

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 
+#include "controllers/namespace.h"
 #include "kube_cel/compiler.h"
 #include "release/release.h"
 #include "store/memory/memory_store.h"
@@ -60,6 +63,23 @@ class WritingClient final : public Client {
   store::Store& store_;
 };
 
+// Is never done.
+class SlowServers final : public AggregatedServers {
+ public:
+  base::Status Check(const std::string&) override { return base::OkStatus(); }
+  base::Status Discover(const std::string&) override { return base::OkStatus(); }
+  void EmptyNamespace(const std::string&, const Identity&, const std::atomic<bool>& is_stopping,
+                      NamespaceLeftovers&) override {
+    asked.set_value();
+    const base::SteadyTime end = base::SystemClock().Steady() + kPatience;
+    while (!is_stopping && base::SystemClock().Steady() < end) std::this_thread::yield();
+    is_told = is_stopping;
+  }
+
+  std::promise<void> asked;
+  bool is_told = false;
+};
+
 class RunnerTest : public ::testing::Test {
  protected:
   // Whether `key` is reconciled to its end beside "a".
@@ -98,6 +118,23 @@ class RunnerTest : public ::testing::Test {
 TEST_F(RunnerTest, AKeyThatWritesItselfKeepsNoOtherOneWaiting) { EXPECT_TRUE(Reaches("b")); }
 
 TEST_F(RunnerTest, AKeyThatHasToWaitGetsItsTurn) { EXPECT_TRUE(Reaches("late")); }
+
+TEST_F(RunnerTest, AStopEndsWhatIsAskedOfAggregatedServers) {
+  SlowServers servers;
+  ControllerContext context{*store_,   client_, catalog_, base::SystemClock(),
+                            compiler_, "",      release_};
+  context.aggregated = &servers;
+  ASSERT_TRUE(store_
+                  ->Create({"", "namespaces", "", "n"}, store::testing::EncodeText(R"({
+    "metadata": {"name": "n", "resourceVersion":"", "deletionTimestamp": "2026-11-29T00:00:00Z"},
+    "spec": {"finalizers": ["kubernetes"]}})"))
+                  .ok());
+  ControllerRunner runner(kNamespace, context, *store_);
+  runner.Start();
+  servers.asked.get_future().wait();
+  runner.Stop();
+  EXPECT_TRUE(servers.is_told);
+}
 
 }  // namespace
 }  // namespace portcullis::controllers

@@ -115,6 +115,7 @@ void ControllerLoops::StartAll(Loops& loops) {
 }
 
 void ControllerLoops::StopAll(Loops& loops) {
+  for (Loop& loop : loops) loop.runner->BeginStop();  // none works on while another one is awaited
   for (Loop& loop : loops) loop.runner->Stop();
 }
 

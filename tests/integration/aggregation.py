@@ -16,6 +16,7 @@ import pathlib
 import ssl
 import threading
 import time
+import urllib.parse
 
 from serving import Pki
 from story import expect, fail, run, serving, until
@@ -132,6 +133,35 @@ class Peer(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer
 
 
+class Keeper(Peer):
+    """Holds things by their names, page by page. What it answers to deletions is no JSON."""
+
+    def _answer(self):
+        held, url = self.server.held, urllib.parse.urlsplit(self.path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        name = url.path.partition("/things/")[2]
+        if url.path == "/apis/keeper.io/v1":
+            thing = {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["list", "delete"]}
+            self._send(200, {}, json.dumps({**RESOURCES, "groupVersion": "keeper.io/v1", "resources": [thing]}))
+        elif self.command == "DELETE" and name:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(self.server.delay)
+            if name[0] != "x":
+                held.discard(name)
+            self._send(*((200, {}, "gone"), (202, {}, ""), (204, {}, ""))[len(held) % 3])
+        elif url.path.endswith("/namespaces/full/things") and self.command == "GET":
+            limit = min(int(query["limit"]), 5)
+            left = sorted(name for name in held if name > query.get("continue", ""))
+            metadata = {"continue": left[limit - 1]} if len(left) > limit else {}
+            self._send(200, {}, json.dumps({"metadata": metadata, "items": [{"metadata": {"name": name}} for name in left[:limit]]}))
+        elif "/things" in url.path:
+            self._send(404, {}, "")
+        else:
+            super()._answer()
+
+    do_GET = do_DELETE = _answer
+
+
 def pki(folder):
     made = Pki(folder)
     for authority in ("fronts", "backs"):
@@ -141,8 +171,8 @@ def pki(folder):
     return made
 
 
-def peer(made):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+def peer(made, handler=Peer):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads, server.head_seen, server.left = True, threading.Event(), threading.Event()
     server.handle_error = lambda *_: None  # its clients leave as they like
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -296,6 +326,42 @@ def namespaces(program, made):
         expect("the namespace", is_gone("silent"), False)
         expect("the APIService", server.call("DELETE", f"{API_SERVICES}/v1.garden.io")[0], 200)
         until("the namespace is gone", lambda: is_gone("silent"))
+
+
+def contents(program, made):
+    """What many objects, odd answers and a slow server do to the deletion of a namespace."""
+    with front(program, made, "--controllers=namespace-controller") as server, closing(peer(made, Keeper)) as back:
+        back.delay, back.held = 0, {f"a{number}" for number in range(6)} | {f"x{number}" for number in range(6)}
+        register(server, made, "keeper.io", back.server_port)
+        available(server, "keeper.io")
+        accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+        until("the resource is known", lambda: '"things"' in ask(server, "/apis", headers=accept)[2])
+
+        def told(kind):
+            conditions = server.call("GET", "/api/v1/namespaces/full")[1].get("status", {}).get("conditions", [])
+            return next((one["message"] for one in conditions if one["type"] == kind), "")
+
+        def is_gone(namespace):
+            return server.call("GET", f"/api/v1/namespaces/{namespace}")[0] == 404
+
+        def delete(namespace):
+            expect("a namespace", server.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})[0], 201)
+            expect("the deletion", server.call("DELETE", f"/api/v1/namespaces/{namespace}")[0], 200)
+
+        delete("full")
+        until("what stays is counted", lambda: told("NamespaceContentRemaining").endswith(": things.keeper.io has 6 resource instances"))
+        expect("an error", told("NamespaceDeletionContentFailure"), "All content successfully deleted, may be waiting on finalization")
+        back.held = {f"a{number}" for number in range(10)}
+        until("the namespace is gone", lambda: is_gone("full"))
+
+        back.delay, back.held = 3, {f"a{number}" for number in range(10)}
+        delete("full")
+        delete("other")
+        until("what is not done is told", lambda: told("NamespaceDeletionContentFailure").endswith(
+            "1 remaining: the server is currently unable to handle the request (delete things.keeper.io a3)"))
+        until("other namespaces get their turn", lambda: is_gone("other"), limit=10)
+        back.delay = 0
+        until("the namespace is gone", lambda: is_gone("full"))
 
 
 def discovery(program, made):
@@ -542,4 +608,4 @@ def endings(program, made):
 
 
 if __name__ == "__main__":
-    run("aggregation", __doc__, [custom_resources, namespaces, discovery, requests, answers, upgrades, conditions, routing, endings], pki)
+    run("aggregation", __doc__, [custom_resources, namespaces, contents, discovery, requests, answers, upgrades, conditions, routing, endings], pki)

@@ -90,6 +90,7 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   base::Status Check(const std::string& name) override;
   base::Status Discover(const std::string& name) override;
   void EmptyNamespace(const std::string& ns, const controllers::Identity& user,
+                      const std::atomic<bool>& is_stopping,
                       controllers::NamespaceLeftovers& left) override;
 
   // Counts a call that is passed on, from its construction to its destruction.

@@ -4,6 +4,9 @@
 // pkg/controller/namespace/deletion, whose client finds these resources by discovery).
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,8 +24,10 @@ namespace {
 
 using json::Value;
 
-constexpr std::chrono::seconds kCallTime{30};
+// For all calls of a round: other namespaces wait meanwhile.
+constexpr std::chrono::seconds kRoundTime{10};
 constexpr std::size_t kMostListed = 32 << 20;
+constexpr std::string_view kPage = "?limit=500";
 constexpr std::string_view kAcceptMetadata =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 constexpr std::string_view kDeleteInBackground =
@@ -34,96 +39,120 @@ bool HasVerb(Value resource, std::string_view verb) {
                      [&](const Value& one) { return one.AsString() == verb; });
 }
 
+// The deletions in one namespace, until their time is over or the controller stops.
+struct Round {
+  Aggregation& aggregation;
+  const base::Clock& clock;
+  const controllers::Identity& user;
+  std::string_view ns;
+  const std::atomic<bool>& is_stopping;
+  const base::SteadyTime end;
+};
+
 // One resource of an aggregated API server, in one namespace.
 class Content {
  public:
-  Content(Aggregation& aggregation, const ApiService& service, const controllers::Identity& user,
-          std::string_view ns, std::string_view resource)
-      : aggregation_(aggregation),
+  Content(const Round& round, const ApiService& service, std::string_view resource)
+      : round_(round),
         service_(service),
-        user_(user),
         resource_(resource),
-        path_(base::StrCat("/apis/", service.group, "/", service.version, "/namespaces/", ns, "/",
-                           resource)) {}
+        path_(base::StrCat("/apis/", service.group, "/", service.version, "/namespaces/", round.ns,
+                           "/", resource)) {}
 
   // Whether the last call has been answered.
   bool is_reached() const { return is_reached_; }
   // At once if the server can, else one after the other.
   base::Status Delete(bool at_once) {
-    const base::Status status = at_once ? Ask("DELETE").status() : base::NotFound("");
+    base::Status status = at_once ? Ask("DELETE").status() : base::NotFound("");
     if (status.reason() != base::Reason::kNotFound) return status;
-    for (const Value& object : TRY(List())["items"].elements()) {
+    return ForEach([this](Value object) {
       const base::Status deleted = Ask("DELETE", object["metadata"]["name"].AsString()).status();
-      if (!deleted.ok() && deleted.reason() != base::Reason::kNotFound) return deleted;
-    }
-    return base::OkStatus();
+      return deleted.reason() == base::Reason::kNotFound ? base::OkStatus() : deleted;
+    });
   }
 
-  // Null if the resource is not served after all.
-  base::Result<Value> List() {
-    auto listed = Ask("GET");
-    return listed.status().reason() == base::Reason::kNotFound ? Value() : std::move(listed);
+  // Page by page. Nothing if the resource is not served after all.
+  base::Status ForEach(const std::function<base::Status(Value)>& visit) {
+    std::string query(kPage);
+    while (true) {
+      const auto listed = Ask("GET", "", query);
+      if (listed.status().reason() == base::Reason::kNotFound) return base::OkStatus();
+      if (!listed.ok()) return listed.status();
+      json::Arena arena;
+      const Value list = TRY(json::Parse(arena, *listed, {.borrow_text = true}));
+      for (const Value& object : list["items"].elements()) TRY(visit(object));
+      const std::string_view next = list["metadata"]["continue"].AsString();
+      if (next.empty()) return base::OkStatus();
+      query = base::StrCat(kPage, "&continue=", golang::QueryEscape(next));
+    }
   }
 
  private:
-  // kNotFound also for what the server does not do.
-  base::Result<Value> Ask(std::string_view method, std::string_view name = {}) {
+  // The text of the answer. kNotFound also for what the server does not do.
+  base::Result<std::string> Ask(std::string_view method, std::string_view name = {},
+                                std::string_view query = {}) {
     const std::string path = name.empty() ? path_ : base::StrCat(path_, "/", name);
-    const base::Status unable = base::ConfigError(base::StrCat(
-        "the server is currently unable to handle the request (", base::ToLower(method), " ",
-        resource_, ".", service_.group, name.empty() ? "" : " ", name, ")"));
+    const std::string what = base::StrCat(" (", base::ToLower(method), " ", resource_, ".",
+                                          service_.group, name.empty() ? "" : " ", name, ")");
+    const base::SteadyTime now = round_.clock.Steady();
+    if (round_.is_stopping || now >= round_.end) {
+      return base::ConfigError(base::StrCat("there was no time left for the request", what));
+    }
+    const base::Status unable = base::ConfigError(
+        base::StrCat("the server is currently unable to handle the request", what));
     std::string host;
-    auto request = aggregation_.RequestFor(service_, golang::EscapePath(path), host);
+    auto request = round_.aggregation.RequestFor(
+        service_, base::StrCat(golang::EscapePath(path), query), host);
     if (!request.ok()) return unable;
     request->method = method;
     request->max_response_bytes = kMostListed;
-    request->headers.Add("User-Agent", user_.agent);
+    request->headers.Add("User-Agent", round_.user.agent);
     request->headers.Add("Accept", kAcceptMetadata);
-    request->headers.Add("X-Remote-User", user_.user.name);
-    for (const std::string& group : user_.user.groups) {
+    request->headers.Add("X-Remote-User", round_.user.user.name);
+    for (const std::string& group : round_.user.user.groups) {
       request->headers.Add("X-Remote-Group", group);
     }
     if (method == "DELETE") {
       request->headers.Add("Content-Type", "application/json");
       request->body = std::make_shared<const std::string>(kDeleteInBackground);
     }
-    const net::CallResult result = aggregation_.Perform(*std::move(request), kCallTime);
+    net::CallResult result = round_.aggregation.Perform(*std::move(request), round_.end - now);
     is_reached_ = !result.failure;
     if (result.failure) return unable;
     const int status = result.response.status;
     if (status == 404 || status == 405) return base::NotFound("");
-    auto answer = json::Parse(arena_, result.response.content());
-    if (status < 300) return answer;
+    if (status < 300) return std::string(result.response.content());
+    json::Arena arena;
+    const auto answer = json::Parse(arena, result.response.content());
     const bool is_told = answer.ok() && (*answer)["kind"].AsString() == "Status";
     return is_told ? base::ConfigError(std::string((*answer)["message"].AsString())) : unable;
   }
 
-  Aggregation& aggregation_;
+  const Round& round_;
   const ApiService& service_;
-  const controllers::Identity& user_;
   const std::string_view resource_;
   const std::string path_;
   bool is_reached_ = true;
-  json::Arena arena_;
 };
 
 base::Status Empty(Content& content, Value resource, const std::string& name,
                    controllers::NamespaceLeftovers& left) {
   TRY(content.Delete(HasVerb(resource, "deletecollection")));
-  const Value list = TRY(content.List());
-  for (const Value& object : list["items"].elements()) {
+  return content.ForEach([&](Value object) {
     ++left.resources[name];
     for (const Value& finalizer : object["metadata"]["finalizers"].elements()) {
       ++left.finalizers[std::string(finalizer.AsString())];
     }
-  }
-  return base::OkStatus();
+    return base::OkStatus();
+  });
 }
 
 }  // namespace
 
 void Aggregation::EmptyNamespace(const std::string& ns, const controllers::Identity& user,
+                                 const std::atomic<bool>& is_stopping,
                                  controllers::NamespaceLeftovers& left) {
+  const Round round{*this, parts_.clock, user, ns, is_stopping, parts_.clock.Steady() + kRoundTime};
   json::Arena arena;
   std::set<std::string> seen;  // a resource is the same in all versions
   const auto services = all();
@@ -138,7 +167,7 @@ void Aggregation::EmptyNamespace(const std::string& ns, const controllers::Ident
       const std::string name = base::StrCat(plural, ".", service->group);
       if (resource["scope"].AsString() != "Namespaced" || !HasVerb(resource, "delete")) continue;
       if (!seen.insert(name).second) continue;
-      Content content(*this, *service, user, ns, plural);
+      Content content(round, *service, plural);
       const base::Status status = Empty(content, resource, name, left);
       if (!status.ok()) left.errors.emplace_back(status.message());
       if (!content.is_reached()) break;
