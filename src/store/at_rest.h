@@ -15,9 +15,11 @@ namespace portcullis::store {
 
 // Why a stored object cannot be read: no configured key decrypts its value, for instance.
 // kInternalError with kube-apiserver's text; OK if there is no such object. ListPage() of its
-// collection fails likewise, and so does every write to it. To be asked before Get(), which may have
-// a former state of it.
+// collection fails likewise, and so does every write to it.
 base::Status Unreadable(const Store& store, const Key& key);
+
+// The newest stored version, or null, as Get(). An error if it cannot be read: Get() may have a former state then.
+base::Result<ObjectPtr> GetReadable(const Store& store, const Key& key);
 
 // Why objects of a collection, or of one namespace of it, cannot be read. Get() and List() leave them out, or have a
 // former state of them. What takes a missing object for one that is gone asks this first. OK if all can be read.

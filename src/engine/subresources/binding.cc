@@ -129,8 +129,7 @@ base::Result<std::optional<PendingWrite>> PlanBinding(Operation& op, const Input
   // A POST to the collection means no certain pod: the uid in its body does not count.
   if (!of_pod) binding = json::RemovePath(op.arena, binding, {"metadata", "uid"});
   const store::Key key{"", "pods", op.ns, name};
-  TRY(store::Unreadable(*op.world.store, key));
-  const store::ObjectPtr current = op.world.store->Get(key);
+  const store::ObjectPtr current = TRY(store::GetReadable(*op.world.store, key));
   if (current == nullptr) return api::NotFoundStatus(pods, name);
   const api::catalog::ResourceInfo& resource = *op.catalog->Find("", "v1", "pods");
   const json::Value pod = TRY(FromStore(op.arena, current, resource));

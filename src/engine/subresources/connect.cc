@@ -107,8 +107,7 @@ base::Status CheckContainer(json::Value pod, std::string_view container) {
 // Why the pod cannot be reached.
 base::Status PodUnreachable(Operation& op, std::string_view name, bool proxy,
                             json::Value options = {}) {
-  TRY(store::Unreadable(*op.world.store, KeyOf(op, name)));
-  const store::ObjectPtr pod = op.world.store->Get(KeyOf(op, name));
+  const store::ObjectPtr pod = TRY(store::GetReadable(*op.world.store, KeyOf(op, name)));
   if (pod == nullptr) return api::NotFoundStatus(op.group_resource(), name);
   if (proxy) {
     if (pod->document()["status"]["podIP"].AsString().empty()) {
@@ -154,8 +153,7 @@ base::Result<Outcome> Connect(Operation& op, const Input& input) {
 }
 
 base::Result<Outcome> GetLog(Operation& op, const Input& input) {
-  TRY(store::Unreadable(*op.world.store, KeyOf(op, op.name)));
-  const store::ObjectPtr object = op.world.store->Get(KeyOf(op, op.name));
+  const store::ObjectPtr object = TRY(store::GetReadable(*op.world.store, KeyOf(op, op.name)));
   if (object == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   const json::Value pod = TRY(FromStore(op, object));
   TRY(CheckContainer(pod, input.parameters["container"].AsString()));

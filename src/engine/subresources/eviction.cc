@@ -256,8 +256,8 @@ class Eviction final : public Execution {
   }
 
   base::Status Judge() {
-    TRY(store::Unreadable(*op_.world.store, KeyOf(op_, op_.name)));
-    const store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, op_.name));
+    const store::ObjectPtr current =
+        TRY(store::GetReadable(*op_.world.store, KeyOf(op_, op_.name)));
     if (current == nullptr) return api::NotFoundStatus(op_.group_resource(), op_.name);
     const json::Value pod = TRY(FromStore(op_, current));
     bound_ = options_;

@@ -77,8 +77,7 @@ base::Result<std::optional<PendingWrite>> PlanRollback(Operation& op, const Inpu
                          .name = op.name,
                          .object = rollback,
                          .options = input.options.as_create}));
-  TRY(store::Unreadable(*op.world.store, KeyOf(op, op.name)));
-  const store::ObjectPtr current = op.world.store->Get(KeyOf(op, op.name));
+  const store::ObjectPtr current = TRY(store::GetReadable(*op.world.store, KeyOf(op, op.name)));
   if (current == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   json::Value deployment = TRY(FromStore(op, current));
   const json::Value updated = rollback["updatedAnnotations"];

@@ -169,8 +169,7 @@ class ScaleUpdate final : public Execution {
  private:
   base::Result<std::optional<PendingWrite>> Plan() {
     const std::string& name = op_.name;
-    TRY(store::Unreadable(*op_.world.store, KeyOf(op_, name)));
-    const store::ObjectPtr current = op_.world.store->Get(KeyOf(op_, name));
+    const store::ObjectPtr current = TRY(store::GetReadable(*op_.world.store, KeyOf(op_, name)));
     if (current == nullptr) return api::NotFoundStatus(op_.group_resource(), name);
     const json::Value live = TRY(FromStore(op_, current));
     TRY(CheckUid(op_, name, spec_.uid, live));
@@ -325,9 +324,7 @@ std::unique_ptr<Execution> BeginScale(Operation& op, const Input& input,
 }  // namespace
 
 base::Result<Outcome> GetScale(Operation& op, const Input&) {
-  const store::Key key = KeyOf(op, op.name);
-  TRY(store::Unreadable(*op.world.store, key));
-  const store::ObjectPtr object = op.world.store->Get(key);
+  const store::ObjectPtr object = TRY(store::GetReadable(*op.world.store, KeyOf(op, op.name)));
   if (object == nullptr) return api::NotFoundStatus(op.group_resource(), op.name);
   const json::Value value = TRY(FromStore(op, object));
   if (IsWithoutReplicas(*op.resource, value)) {

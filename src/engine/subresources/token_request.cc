@@ -78,8 +78,8 @@ base::Status Bind(Operation& op, json::Value ref, authn::ServiceAccountClaims& c
   }
   const std::string_view name = ref["name"].AsString();
   const std::string_view ns = resource == "nodes" ? "" : std::string_view(op.ns);
-  TRY(store::Unreadable(*op.world.store, {"", resource, ns, name}));
-  const store::ObjectPtr object = op.world.store->Get({"", resource, ns, name});
+  const store::ObjectPtr object =
+      TRY(store::GetReadable(*op.world.store, {"", resource, ns, name}));
   if (object == nullptr) return api::NotFoundStatus({"", std::string(resource)}, name);
   if (resource == "pods") {
     if (object->document()["spec"]["serviceAccountName"].AsString() != op.name) {

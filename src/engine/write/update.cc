@@ -313,9 +313,7 @@ class Change final : public Execution {
   }
 
   base::Result<std::optional<PendingWrite>> TryOnce() {
-    const store::Key key = KeyOf(op_, spec_.name);
-    TRY(store::Unreadable(*op_.world.store, key));
-    store::ObjectPtr current = op_.world.store->Get(key);
+    store::ObjectPtr current = TRY(store::GetReadable(*op_.world.store, KeyOf(op_, spec_.name)));
     if (current == nullptr) {
       TRY(BeginCreation());
       return std::optional<PendingWrite>();

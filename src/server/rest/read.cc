@@ -71,9 +71,7 @@ VerbResult Get(Call& call) {
   }
   if (AsksComponents(call)) return GetComponent(call);
   TRY(CheckWantedRevision(call));
-  const store::Key key = KeyOf(call, call.name);
-  TRY(store::Unreadable(*call.env.store, key));
-  const store::ObjectPtr object = call.env.store->Get(key);
+  const store::ObjectPtr object = TRY(store::GetReadable(*call.env.store, KeyOf(call, call.name)));
   if (object == nullptr) return api::NotFoundStatus(call.group_resource(), call.name);
   if (call.subresource != nullptr) return ObjectReply(call, 200, object);
   return ObjectReply(call, 200, TRY(engine::Shown(*call.resource, object)));

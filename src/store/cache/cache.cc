@@ -416,6 +416,11 @@ base::Status Unreadable(const Store& store, const Key& key) {
   return static_cast<const Cache&>(store).Unreadable(key);
 }
 
+base::Result<ObjectPtr> GetReadable(const Store& store, const Key& key) {
+  TRY(Unreadable(store, key));
+  return store.Get(key);
+}
+
 base::Status CheckReadable(const Reader& reader, const Collection& collection,
                            std::string_view ns) {
   return reader.ListPage({.collection = collection, .ns = ns, .limit = 1}).status();
