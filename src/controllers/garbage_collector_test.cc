@@ -74,6 +74,16 @@ class GarbageCollectorTest : public ::testing::Test {
     return controller_->Reconcile(std::string(uid));
   }
 
+  // What the collector asks for of a ConfigMap, it asks for only once all objects of `resource` can be read.
+  void ExpectPutOff(const std::string& resource, std::string_view rest, const std::string& asked) {
+    reader_.unreadable = resource;
+    EXPECT_EQ(Collect("c", rest), kReadAgain);
+    EXPECT_TRUE(client_.requests.empty());
+    reader_.unreadable.clear();
+    EXPECT_FALSE(controller_->Reconcile("c"));
+    EXPECT_EQ(client_.requests, std::vector<std::string>{asked});
+  }
+
   std::ptrdiff_t Events() const {
     return std::count(client_.requests.begin(), client_.requests.end(), "create events");
   }
@@ -102,24 +112,14 @@ TEST_F(GarbageCollectorTest, ReadsACollectionOnceForAllOwnersThatAreMissing) {
 TEST_F(GarbageCollectorTest, AnOwnerThatCannotBeReadIsNotGone) {
   constexpr std::string_view kOwned =
       R"(,"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"s","uid":"s"}])";
-  reader_.unreadable = "secrets";
-  EXPECT_EQ(Collect("c", kOwned), kReadAgain);
-  EXPECT_TRUE(client_.requests.empty());
-  reader_.unreadable.clear();
-  EXPECT_FALSE(controller_->Reconcile("c"));
-  EXPECT_EQ(client_.requests, (std::vector<std::string>{"delete configmaps"}));
+  ExpectPutOff("secrets", kOwned, "delete configmaps");
 }
 
 // Such dependents would lose their owner and be collected once they can be read.
 TEST_F(GarbageCollectorTest, DependentsAreNotOrphanedUnread) {
   constexpr std::string_view kEnding =
       R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["orphan"])";
-  reader_.unreadable = "pods";
-  EXPECT_EQ(Collect("c", kEnding), kReadAgain);
-  EXPECT_TRUE(client_.requests.empty());
-  reader_.unreadable.clear();
-  EXPECT_FALSE(controller_->Reconcile("c"));
-  EXPECT_EQ(client_.requests, (std::vector<std::string>{"patch configmaps"}));
+  ExpectPutOff("pods", kEnding, "patch configmaps");
 }
 
 TEST_F(GarbageCollectorTest, AnObjectHasAFewEventsAtMost) {

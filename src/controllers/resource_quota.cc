@@ -69,7 +69,7 @@ class ResourceQuotas final : public Controller {
   void OnEvent(const store::Event& event, const Enqueue& enqueue) override {
     const store::Object& object = *event.object;
     if (object.ns().empty()) return;
-    const bool is_quota = object.group().empty() && object.resource() == "resourcequotas";
+    const bool is_quota = store::Collection{object.group(), object.resource()} == kQuotas;
     // A new object has been charged; only what goes away or shrinks makes room, where any is short.
     const bool makes_room = is_quota || (event.type != store::EventType::kAdded &&
                                          !context_.store.List(kQuotas, object.ns()).empty());
@@ -108,13 +108,13 @@ class ResourceQuotas final : public Controller {
     const Resources used = api::quota::ReadResources(root["status"]["used"]);
     const base::SteadyTime now = context_.clock.Steady();
     next_end_.reset();
+    all_read_ = true;
     auto [look, is_new] = looks.try_emplace(std::string(quota.uid()), Look{used, now});
     const bool hard_changed = !api::quota::Equal(hard, in_force);
     const base::Duration since = now - look->second.at;
     if (!hard_changed && !is_new && since < kSettled) return kSettled - since;
 
-    bool all_read = true;
-    const Resources counted = Count(root, quota.ns(), used, all_read);
+    const Resources counted = Count(root, hard, used, quota.ns());
     const Resources after = Settle(counted, used, look->second.used);
     const bool charged_meanwhile = !api::quota::Equal(used, look->second.used);
     look->second = {after, now};
@@ -128,7 +128,7 @@ class ResourceQuotas final : public Controller {
     // More than is stored: it was charged a moment ago, and must be looked at again.
     const bool settled = api::quota::Equal(after, counted) && !charged_meanwhile;
     if (!settled) return kSettled;
-    return all_read ? UntilNextEnd() : std::optional<base::Duration>(kReadAgain);
+    return all_read_ ? UntilNextEnd() : std::optional<base::Duration>(kReadAgain);
   }
 
   // The recount, plus what was charged since the last look, but no more than is in the status.
@@ -156,8 +156,8 @@ class ResourceQuotas final : public Controller {
   }
 
   // Of objects that cannot all be read, what was `used` before.
-  Resources Count(json::Value quota, std::string_view ns, const Resources& used, bool& all_read) {
-    const Resources hard = api::quota::ReadResources(quota["spec"]["hard"]);
+  Resources Count(json::Value quota, const Resources& hard, const Resources& used,
+                  std::string_view ns) {
     // Scopes are judged by the names of the spec, as the status may not have them yet.
     json::Arena arena;
     const json::Value judged =
@@ -173,7 +173,7 @@ class ResourceQuotas final : public Controller {
         for (const std::string& name : names) {
           if (const auto before = used.find(name); before != used.end()) out[name] = before->second;
         }
-        all_read = false;
+        all_read_ = false;
         continue;
       }
       for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
@@ -226,6 +226,7 @@ class ResourceQuotas final : public Controller {
   std::map<std::string, Looks> looks_;  // by namespace
   // Found by the last Count().
   std::optional<base::WallTime> next_end_;
+  bool all_read_ = true;
 };
 
 }  // namespace
