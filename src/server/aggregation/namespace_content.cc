@@ -18,6 +18,7 @@
 #include "golang/url.h"
 #include "json/reader.h"
 #include "server/aggregation/aggregation.h"
+#include "server/aggregation/passed_fields.h"
 
 namespace portcullis::server {
 namespace {
@@ -108,10 +109,7 @@ class Content {
     request->max_response_bytes = kMostListed;
     request->headers.Add("User-Agent", round_.user.agent);
     request->headers.Add("Accept", kAcceptMetadata);
-    request->headers.Add("X-Remote-User", round_.user.user.name);
-    for (const std::string& group : round_.user.user.groups) {
-      request->headers.Add("X-Remote-Group", group);
-    }
+    AddUser(round_.user.user, request->headers);
     if (method == "DELETE") {
       request->headers.Add("Content-Type", "application/json");
       request->body = std::make_shared<const std::string>(kDeleteInBackground);

@@ -52,17 +52,6 @@ std::string EscapeKey(std::string_view key) {
   return out;
 }
 
-void AddUser(const api::UserInfo& user, net::Headers& out) {
-  out.Add("X-Remote-User", user.name);
-  if (!user.uid.empty()) out.Add("X-Remote-Uid", user.uid);
-  for (const std::string& group : user.groups) out.Add("X-Remote-Group", group);
-  for (const auto& [key, values] : user.extra) {
-    const std::string name =
-        net::CanonicalHeaderName(base::StrCat("X-Remote-Extra-", EscapeKey(key)));
-    for (const std::string& value : values) out.Add(name, value);
-  }
-}
-
 // The client's fields that `is_left_out` leaves, and who it is.
 template <typename IsLeftOut>
 void AddGiven(const Call& call, net::Headers& out, IsLeftOut is_left_out) {
@@ -86,6 +75,17 @@ void AddGiven(const Call& call, net::Headers& out, IsLeftOut is_left_out) {
 }
 
 }  // namespace
+
+void AddUser(const api::UserInfo& user, net::Headers& out) {
+  out.Add("X-Remote-User", user.name);
+  if (!user.uid.empty()) out.Add("X-Remote-Uid", user.uid);
+  for (const std::string& group : user.groups) out.Add("X-Remote-Group", group);
+  for (const auto& [key, values] : user.extra) {
+    const std::string name =
+        net::CanonicalHeaderName(base::StrCat("X-Remote-Extra-", EscapeKey(key)));
+    for (const std::string& value : values) out.Add(name, value);
+  }
+}
 
 std::string EncodeQuery(std::string_view query) {
   auto pairs = golang::ParseQuery(query);

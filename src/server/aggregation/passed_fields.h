@@ -13,6 +13,8 @@ namespace portcullis::server {
 
 // url.Values.Encode: by keys.
 std::string EncodeQuery(std::string_view query);
+// Who a request is from.
+void AddUser(const api::UserInfo& user, net::Headers& out);
 // What is sent to `host`; `path` is that of the request, escaped.
 net::Headers RequestFields(const Call& call, const std::string& host, const std::string& path);
 // Of a request for an upgrade, which goes as it came but for who sends it.
