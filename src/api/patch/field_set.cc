@@ -418,7 +418,8 @@ base::Result<FieldSet> FieldSet::FromJson(json::Value fields) {
     const bool leaf = member.value.is_object() && member.value.empty();
     if (!leaf) node.below = TRY(FromJson(member.value));
     node.member = node.below.empty() || member.value.Has(".");
-    ascending = ascending && (&node == out.nodes_.data() || (&node)[-1].element < node.element);
+    const std::size_t count = out.nodes_.size();
+    ascending = ascending && (count == 1 || out.nodes_[count - 2].element < node.element);
   }
   if (ascending) return out;  // as the writer leaves them
   std::vector<Node> nodes = std::move(out.nodes_);
