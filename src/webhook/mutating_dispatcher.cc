@@ -503,8 +503,7 @@ class MutatingDispatcher {
   base::Status refusal_;  // in a survey: the first one
   base::Status foreign_;  // what there is to say if a patch has made object_ one of another kind
   json::Value ordered_;   // object_ when it was last sent, in the order of reviews; or null
-  json::Value
-      untyped_;  // what a patch has made of object_, if it took its kind or version; or null
+  json::Value untyped_;   // object_ as a patch that took its kind or version has left it; or null
   std::optional<ReviewFrame> frame_;  // of kind_ and old_object_, or none
   api::GroupVersionResource frame_resource_;
   ReviewForm frame_form_;

@@ -204,7 +204,7 @@ def definition():
 
 
 def policy():
-    """One that refuses ConfigMaps named `x` as long as a parameter says so."""
+    """It refuses Secrets of the name that a parameter forbids."""
     matches = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}]}
     return {"metadata": {"name": "p"},
             "spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "matchConstraints": matches,

@@ -176,7 +176,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     object = json::With(op.arena, object, "kind", json::String(op.arena, kind.kind));
     object = json::With(op.arena, object, "apiVersion", json::String(op.arena, ApiVersion(kind)));
   }
-  // All of it: stored by another version, it may have fields that this one does not know.
+  // All of it is decoded: an object that another version has stored may have fields that this one does not know.
   auto canonical = Canonical(op, kind, object, validation, patched.strict_errors);
   if (!canonical.ok()) return does_not_fit(canonical.status());
   if (custom && !is_text) {

@@ -55,11 +55,9 @@ const LintRule kMutatorFails = {
     Severity::kError,
     "a mutating policy or webhook whose change cannot be made",
     "A patch that removes, replaces or tests a field that is absent, or gives one a value of "
-    "another "
-    "type: the "
-    "request is refused with an error that names no webhook. It is applied to plain objects and "
-    "manifests among "
-    "the files (the first 40); webhooks only if --webhooks calls them or has their answers.",
+    "another type: the request is refused with an error that names no webhook. It is applied to "
+    "plain objects and manifests among the files (the first 40); webhooks only if --webhooks calls "
+    "them or has their answers.",
     "Look for the field before it is changed: has(object.spec.x) ? [JSONPatch{…}] : [].",
     &Check};
 
