@@ -19,11 +19,6 @@ void CheckStatefulStrategy(const Context& ctx, json::Value strategy, FieldErrors
   const FieldPath path("spec", "updateStrategy");
   const FieldPath rolling_path = path.Child("rollingUpdate");
   const std::string_view type = strategy["type"].AsString();
-  // Internally a partition is a number, never absent.
-  if (strategy["rollingUpdate"].is_object() && !strategy["rollingUpdate"].Has("partition")) {
-    strategy =
-        json::SetPath(ctx.arena, strategy, {"rollingUpdate", "partition"}, json::Value::Int(0));
-  }
   const json::Value rolling = strategy["rollingUpdate"];
   if (type.empty()) {
     errors.push_back(api::Required(path, ""));
