@@ -118,11 +118,17 @@ json::Value DefaultStrategy::Judged(const Context& ctx, json::Value object) cons
   return converted.ok() ? *converted : object;
 }
 
+Context DefaultStrategy::Judging(const Context& ctx) const {
+  Context judging = ctx;
+  judging.sent = Judged(ctx, ctx.sent);
+  return judging;
+}
+
 void DefaultStrategy::Validate(const Context& ctx, json::Value object,
                                api::FieldErrors& errors) const {
   if (!traits().free_finalizers) CheckFinalizersQualified(object, errors);
   object = Judged(ctx, object);
-  if (kind_.validate != nullptr) kind_.validate(ctx, object, errors);
+  if (kind_.validate != nullptr) kind_.validate(Judging(ctx), object, errors);
   CheckFieldRules(kind_.rules, object, nullptr, errors);
 }
 
@@ -132,9 +138,9 @@ void DefaultStrategy::ValidateUpdate(const Context& ctx, json::Value object, jso
   old = Judged(ctx, old);
   const bool is_whole = ctx.subresource.empty();
   if (kind_.validate_update != nullptr) {
-    kind_.validate_update(ctx, object, old, errors);
+    kind_.validate_update(Judging(ctx), object, old, errors);
   } else if (kind_.validate != nullptr && kind_.validate_between == nullptr && is_whole) {
-    kind_.validate(ctx, object, errors);
+    kind_.validate(Judging(ctx), object, errors);
   }
   if (is_whole && !kind_.rules_between) CheckFieldRules(kind_.rules, object, &old, errors);
 }
@@ -145,7 +151,7 @@ void DefaultStrategy::ValidateBetween(const Context& ctx, json::Value object, js
   if (kind_.validate_between == nullptr && !has_rules) return;
   object = Judged(ctx, object);
   old = Judged(ctx, old);
-  if (kind_.validate_between != nullptr) kind_.validate_between(ctx, object, old, errors);
+  if (kind_.validate_between != nullptr) kind_.validate_between(Judging(ctx), object, old, errors);
   if (has_rules) CheckFieldRules(kind_.rules, object, &old, errors);
 }
 

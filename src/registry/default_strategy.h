@@ -87,6 +87,8 @@ class DefaultStrategy : public Strategy {
  private:
   json::Value StatusOf(const Context& ctx, json::Value object, json::Value old) const;
   json::Value Judged(const Context& ctx, json::Value object) const;
+  // The context with what was sent in that version, too.
+  Context Judging(const Context& ctx) const;
 
   const Kind& kind_;
   const DisabledFields disabled_;

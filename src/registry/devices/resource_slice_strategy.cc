@@ -11,6 +11,7 @@
 #include "registry/devices/device_checks.h"
 #include "registry/kind_table.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/go_diff.h"
 #include "registry/validation/resource_names.h"
 #include "registry/validation/sent_values.h"
 
@@ -149,30 +150,9 @@ void CheckCounters(json::Value set, std::string_view name_field, const FieldPath
   }
 }
 
-// As Go prints the internal type.
-api::BadValue QuotedTerms(json::Value terms, json::Value sent) {
-  std::string text;
-  std::size_t index = 0;
-  for (const json::Value& term : terms.elements()) {
-    const json::Value term_sent = sent[index++];
-    const auto list = [&](std::string_view name) {
-      std::string out;
-      for (const json::Value& one : term[name].elements()) {
-        out += base::StrCat(out.empty() ? "" : ",", StructJson({{"Key", Json(one["key"])},
-                                                                {"Operator", Json(one["operator"])},
-                                                                {"Values", Json(one["values"])}}));
-      }
-      return term.Has(name) || IsSentEmpty(term_sent[name]) ? "[" + out + "]" : "null";
-    };
-    text += base::StrCat(text.empty() ? "" : ",",
-                         StructJson({{"MatchExpressions", list("matchExpressions")},
-                                     {"MatchFields", list("matchFields")}}));
-  }
-  return api::BadValue::Raw(terms.is_null() ? "null" : "[" + text + "]");
-}
-
-// Which of the ways to say where devices are were used; each is checked.
-std::string CheckPlaces(json::Value owner, json::Value sent, bool of_slice, const FieldPath& path,
+// Which of the ways to say where devices are were used; each is checked. `slice`: the context of a slice;
+// null for a device.
+std::string CheckPlaces(json::Value owner, const Context* slice, const FieldPath& path,
                         std::size_t& count, FieldErrors& errors) {
   std::string used;
   const auto use = [&](std::string_view field) {
@@ -181,9 +161,10 @@ std::string CheckPlaces(json::Value owner, json::Value sent, bool of_slice, cons
   };
   if (const json::Value node = owner["nodeName"]; !node.is_null()) {
     if (node.AsString().empty()) {
-      errors.push_back(api::Invalid(
-          path.Child("nodeName"), "",
-          of_slice ? "must be either unset or set to a non-empty string" : "must not be empty"));
+      errors.push_back(api::Invalid(path.Child("nodeName"), "",
+                                    slice != nullptr
+                                        ? "must be either unset or set to a non-empty string"
+                                        : "must not be empty"));
     } else {
       use("nodeName");
       CheckSubdomain(node.AsString(), path.Child("nodeName"), errors);
@@ -192,11 +173,13 @@ std::string CheckPlaces(json::Value owner, json::Value sent, bool of_slice, cons
   if (const json::Value selector = owner["nodeSelector"]; !selector.is_null()) {
     use("nodeSelector");
     CheckNodeSelector(selector, path.Child("nodeSelector"), errors);
-    if (of_slice && selector["nodeSelectorTerms"].size() != 1) {
-      errors.push_back(api::Invalid(
-          path.Child("nodeSelector", "nodeSelectorTerms"),
-          QuotedTerms(selector["nodeSelectorTerms"], sent["nodeSelector"]["nodeSelectorTerms"]),
-          "must have exactly one node selector term"));
+    const json::Value terms = selector["nodeSelectorTerms"];
+    if (slice != nullptr && terms.size() != 1) {
+      errors.push_back(
+          api::Invalid(path.Child("nodeSelector", "nodeSelectorTerms"),
+                       GoValue(*slice, "io.k8s.api.core.v1.NodeSelectorTerm", terms,
+                               slice->sent["spec"]["nodeSelector"]["nodeSelectorTerms"]),
+                       "must have exactly one node selector term"));
     }
   }
   for (const std::string_view flag : {"allNodes", "perDeviceNodeSelection"}) {
@@ -225,7 +208,7 @@ void CheckDevicePlaces(json::Value device, bool each, const FieldPath& path, Fie
       "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
       "`perDeviceNodeSelection` is set to true in the ResourceSlice spec";
   std::size_t count = 0;
-  const std::string used = CheckPlaces(device, {}, false, path, count, errors);
+  const std::string used = CheckPlaces(device, nullptr, path, count, errors);
   if (count == 0) errors.push_back(api::Required(path, kOne));
   if (count > 1) errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"), kOne));
 }
@@ -345,7 +328,7 @@ void CheckSlice(const Context& ctx, json::Value spec, json::Value old, FieldErro
   constexpr std::string_view kOne =
       "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
   std::size_t places = 0;
-  const std::string used = CheckPlaces(spec, sent, true, path, places, errors);
+  const std::string used = CheckPlaces(spec, &ctx, path, places, errors);
   if (places == 0) errors.push_back(api::Required(path, kOne));
   if (places > 1) {
     errors.push_back(api::Invalid(path, base::StrCat("{", used, "}"),

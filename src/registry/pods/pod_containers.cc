@@ -364,8 +364,9 @@ void CheckRestartPolicyOfInit(json::Value container, bool restarts_all, const Fi
                                  "must specify restartPolicy when restart rules are used"));
 }
 
-void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& path,
-                 FieldErrors& errors) {
+// `sent` is the container as the client's text had it, or null.
+void CheckCommon(json::Value container, json::Value sent, const PodContext& pod,
+                 const FieldPath& path, FieldErrors& errors) {
   const std::string_view name = container["name"].AsString();
   if (name.empty()) {
     errors.push_back(api::Required(path.Child("name"), ""));
@@ -396,7 +397,8 @@ void CheckCommon(json::Value container, const PodContext& pod, const FieldPath& 
   CheckContainerResources(container["resources"], pod.claims, path.Child("resources"), errors);
   CheckResizePolicy(container["resizePolicy"], pod.spec["restartPolicy"].AsString(),
                     path.Child("resizePolicy"), errors);
-  CheckSecurityContext(pod, container["securityContext"], path.Child("securityContext"), errors);
+  CheckSecurityContext(pod, container["securityContext"], sent["securityContext"],
+                       path.Child("securityContext"), errors);
 }
 
 void CheckImageSpace(json::Value container, const FieldPath& path, FieldErrors& errors) {
@@ -483,10 +485,12 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
   const FieldPath list = path.Child("containers");
   if (spec["containers"].empty()) errors.push_back(api::Required(list, ""));
   std::set<std::string_view> names;
+  SentElements containers(pod.sent["containers"]);
   std::size_t index = 0;
   for (const json::Value& container : spec["containers"].elements()) {
+    const json::Value sent = containers.Find(index, container["name"]);
     const FieldPath at = list.Index(index++);
-    CheckCommon(container, pod, at, errors);
+    CheckCommon(container, sent, pod, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));
     CheckHooksAndProbes(container, spec, at, errors);
@@ -498,10 +502,12 @@ void CheckContainers(const PodContext& pod, const FieldPath& path, FieldErrors& 
     CheckHostPortConflicts(container, ports, list.Index(index++), errors);
   }
   const FieldPath init_list = path.Child("initContainers");
+  SentElements init_containers(pod.sent["initContainers"]);
   index = 0;
   for (const json::Value& container : spec["initContainers"].elements()) {
+    const json::Value sent = init_containers.Find(index, container["name"]);
     const FieldPath at = init_list.Index(index++);
-    CheckCommon(container, pod, at, errors);
+    CheckCommon(container, sent, pod, at, errors);
     CheckRestartPolicyOfInit(container, pod.restarts_all, at, errors);
     const std::string_view name = container["name"].AsString();
     if (names.contains(name)) {
@@ -526,7 +532,7 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
   for (const json::Value& container : pod.spec["ephemeralContainers"].elements()) {
     const json::Value sent = all_sent.Find(index, container["name"]);
     const FieldPath at = path.Index(index++);
-    CheckCommon(container, pod, at, errors);
+    CheckCommon(container, sent, pod, at, errors);
     CheckImageSpace(container, at, errors);
     const std::string_view name = container["name"].AsString();
     if (!names.insert(name).second) errors.push_back(api::Duplicate(at.Child("name"), name));

@@ -33,11 +33,11 @@ inline bool IsSet(json::Value value) { return !value.is_null(); }
 
 // What the checks of one PodSpec share.
 struct PodContext {
+  const Context& ctx;
   json::Value spec;
   std::map<std::string_view, json::Value> volumes;  // the valid ones, by name
   std::set<std::string_view> claims;                // names of spec.resourceClaims
   bool is_pod = false;                              // not a template
-  bool allow_privileged = true;                     // Context::allow_privileged
   json::Value sent;                                 // the spec as the client's text had it, or null
   json::Value old;                                  // the stored spec that it replaces, or null
   bool mounts_selinux = false;                      // gate SELinuxMount
@@ -116,11 +116,12 @@ void CheckEphemeralContainers(const PodContext& pod, const FieldPath& path, Fiel
 void CheckContainersOfPod(json::Value spec, const FieldPath& path, FieldErrors& errors);
 
 // security_context.cc
-void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
-                          FieldErrors& errors);
+// `sent` is the context as the client's text had it, or null.
+void CheckSecurityContext(const PodContext& pod, json::Value context, json::Value sent,
+                          const FieldPath& path, FieldErrors& errors);
 void CheckPodSecurityContext(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
-void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors);
+void CheckOperatingSystem(const PodContext& pod, const FieldPath& path, FieldErrors& errors);
 // Annotations of pods and templates; `spec_path` is that of the PodSpec.
 void CheckPodAnnotations(json::Value annotations, json::Value spec, const FieldPath& path,
                          FieldErrors& errors);

@@ -11,7 +11,7 @@
 namespace portcullis::registry {
 namespace {
 
-void ValidatePodPreset(const Context&, json::Value object, FieldErrors& errors) {
+void ValidatePodPreset(const Context& ctx, json::Value object, FieldErrors& errors) {
   const json::Value spec = object["spec"];
   const FieldPath path("spec");
   CheckLabelSelector(spec["selector"], path.Child("selector"), errors);
@@ -20,8 +20,7 @@ void ValidatePodPreset(const Context&, json::Value object, FieldErrors& errors) 
     errors.push_back(api::Required(path.Child("volumes", "env", "envFrom", "volumeMounts"),
                                    "must specify at least one"));
   }
-  PodContext pod;
-  pod.spec = spec;
+  PodContext pod{.ctx = ctx, .spec = spec};
   CheckVolumes(pod, {}, path.Child("volumes"), errors);
   CheckEnv(spec["env"], path.Child("env"), errors);
   CheckEnvFrom(spec["envFrom"], path.Child("envFrom"), errors);

@@ -156,30 +156,21 @@ void CheckNodeAffinityChange(const Context& ctx, json::Value now, json::Value be
   constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
   const json::Value sent =
       ctx.sent["spec"]["affinity"]["nodeAffinity"][kRequired]["nodeSelectorTerms"];
-  const auto shown = [&](json::Value terms, std::size_t i) {
-    return GoValue(ctx, "io.k8s.api.core.v1.NodeSelectorTerm", terms[i], sent[i]);
-  };
+  constexpr std::string_view kTerm = "io.k8s.api.core.v1.NodeSelectorTerm";
   const FieldPath path =
       FieldPath("spec", "affinity", "nodeAffinity", kRequired).Child("nodeSelectorTerms");
   const json::Value old_terms = before[kRequired]["nodeSelectorTerms"];
   const json::Value terms = now[kRequired]["nodeSelectorTerms"];
   if (old_terms.empty()) return;
   if (old_terms.size() != terms.size()) {
-    std::string list;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      list += base::StrCat(list.empty() ? "[" : ",", shown(terms, i).text());
-    }
     errors.push_back(
-        api::Invalid(path,
-                     api::BadValue::Raw(!list.empty()       ? list + "]"
-                                        : IsSentEmpty(sent) ? "[]"
-                                                            : "null"),
+        api::Invalid(path, GoValue(ctx, kTerm, terms, sent),
                      "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
     return;
   }
   for (std::size_t i = 0; i < old_terms.size(); ++i) {
     if (OnlyNarrows(terms[i], old_terms[i])) continue;
-    errors.push_back(api::Invalid(path.Index(i), shown(terms, i),
+    errors.push_back(api::Invalid(path.Index(i), GoValue(ctx, kTerm, terms[i], sent[i]),
                                   "only additions are allowed (no mutations or deletions)"));
   }
 }

@@ -196,9 +196,10 @@ void CheckSchedulingGroup(json::Value group, const FieldPath& path, FieldErrors&
   }
 }
 
-void CheckRest(const Context& ctx, json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckRest(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
   CheckTolerations(spec["tolerations"], path.Child("tolerations"), errors);
-  CheckHostAliases(ctx, spec["hostAliases"], path.Child("hostAliases"), errors);
+  CheckHostAliases(pod.ctx, spec["hostAliases"], path.Child("hostAliases"), errors);
   if (const std::string_view name = spec["priorityClassName"].AsString(); !name.empty()) {
     CheckSubdomain(name, path.Child("priorityClassName"), errors);
   }
@@ -214,7 +215,7 @@ void CheckRest(const Context& ctx, json::Value spec, const FieldPath& path, Fiel
     CheckContainerResources(json::MakeObject(arena, {{"limits", overhead}}), {},
                             path.Child("overhead"), errors);
   }
-  CheckOperatingSystem(spec, path, errors);
+  CheckOperatingSystem(pod, path, errors);
   CheckSchedulingGroup(spec["schedulingGroup"], path.Child("schedulingGroup", "podGroupName"),
                        errors);
   CheckFileKeyRefVolumes(spec, path, errors);
@@ -287,10 +288,8 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   if (spec["terminationGracePeriodSeconds"].is_null()) {
     errors.push_back(api::Required(path.Child("terminationGracePeriodSeconds"), ""));
   }
-  PodContext pod;
-  pod.spec = spec;
+  PodContext pod{.ctx = ctx, .spec = spec};
   pod.is_pod = !metadata.is_null();
-  pod.allow_privileged = ctx.allow_privileged;
   pod.sent = SentSpec(ctx.sent, pod.is_pod);
   pod.old = old;
   pod.mounts_selinux = ctx.release->GateEnabled("SELinuxMount");
@@ -332,7 +331,7 @@ void CheckSpec(const Context& ctx, json::Value spec, json::Value old, json::Valu
   CheckHostUsers(pod, path, errors);
   CheckHostnameOverride(spec, path.Child("hostnameOverride"), errors);
   CheckNames(spec, path, errors);
-  CheckRest(ctx, spec, path, errors);
+  CheckRest(pod, path, errors);
 }
 
 // Tokens can be projected only for a service account.

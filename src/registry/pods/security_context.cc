@@ -15,6 +15,8 @@
 #include "json/sorted.h"
 #include "registry/pods/app_armor.h"
 #include "registry/pods/pod_parts.h"
+#include "registry/validation/go_diff.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -128,48 +130,6 @@ void CheckWindowsOptions(json::Value options, const FieldPath& path, FieldErrors
   }
 }
 
-// A container's security context as Go prints the internal struct.
-std::string ContextJson(json::Value context) {
-  const auto value = [&](std::string_view field) { return Json(context[field]); };
-  const auto inner = [&](std::string_view field,
-                         std::initializer_list<std::pair<std::string_view, std::string_view>> names,
-                         std::string_view absent) {
-    const json::Value held = context[field];
-    if (held.is_null()) return std::string("null");
-    std::string out = "{";
-    for (const auto& [go_name, name] : names) {
-      if (out.size() > 1) out += ",";
-      const json::Value member = held[name];
-      out += base::StrCat("\"", go_name, "\":", member.is_null() ? absent : Json(member));
-    }
-    return out + "}";
-  };
-  return StructJson(
-      {{"Capabilities", inner("capabilities", {{"Add", "add"}, {"Drop", "drop"}}, "null")},
-       {"Privileged", value("privileged")},
-       {"SELinuxOptions",
-        inner("seLinuxOptions",
-              {{"User", "user"}, {"Role", "role"}, {"Type", "type"}, {"Level", "level"}}, "\"\"")},
-       {"WindowsOptions", inner("windowsOptions",
-                                {{"GMSACredentialSpecName", "gmsaCredentialSpecName"},
-                                 {"GMSACredentialSpec", "gmsaCredentialSpec"},
-                                 {"RunAsUserName", "runAsUserName"},
-                                 {"HostProcess", "hostProcess"}},
-                                "null")},
-       {"RunAsUser", value("runAsUser")},
-       {"RunAsGroup", value("runAsGroup")},
-       {"RunAsNonRoot", value("runAsNonRoot")},
-       {"ReadOnlyRootFilesystem", value("readOnlyRootFilesystem")},
-       {"AllowPrivilegeEscalation", value("allowPrivilegeEscalation")},
-       {"ProcMount", value("procMount")},
-       {"SeccompProfile",
-        inner("seccompProfile", {{"Type", "type"}, {"LocalhostProfile", "localhostProfile"}},
-              "null")},
-       {"AppArmorProfile",
-        inner("appArmorProfile", {{"Type", "type"}, {"LocalhostProfile", "localhostProfile"}},
-              "null")}});
-}
-
 bool IsSysctlName(std::string_view name) {
   if (name.size() > 253) return false;
   std::string dotted(name);
@@ -251,12 +211,15 @@ constexpr std::array<std::string_view, 10> kContainerNotOnWindows = {"appArmorPr
                                                                      "runAsUser",
                                                                      "runAsGroup"};
 
-void CheckWindows(json::Value spec, const FieldPath& path, FieldErrors& errors) {
+void CheckWindows(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value spec = pod.spec;
   constexpr std::string_view kText = "cannot be set for a windows pod";
   for (const auto& [parent, field] : kNotOnWindows) {
     const json::Value held = parent.empty() ? spec[field] : spec[parent][field];
     const bool host = field == "hostPID" || field == "hostIPC";
-    if (held.is_null() || (host && !held.AsBool()) || (held.is_array() && held.empty())) continue;
+    // Of these alone Go looks whether there is a list, not whether something is in it.
+    const bool empty = field == "supplementalGroups" && IsSentEmpty(pod.sent[parent][field]);
+    if (!empty && (held.is_null() || (host && !held.AsBool()))) continue;
     const FieldPath at = parent.empty() ? path : path.Child(parent);
     errors.push_back(api::Forbidden(at.Child(field), kText));
   }
@@ -340,10 +303,10 @@ void CheckAppArmor(json::Value profile, const FieldPath& path, FieldErrors& erro
   }
 }
 
-void CheckSecurityContext(const PodContext& pod, json::Value context, const FieldPath& path,
-                          FieldErrors& errors) {
+void CheckSecurityContext(const PodContext& pod, json::Value context, json::Value sent,
+                          const FieldPath& path, FieldErrors& errors) {
   if (context.is_null()) return;
-  if (context["privileged"].AsBool() && !pod.allow_privileged) {
+  if (context["privileged"].AsBool() && !pod.ctx.allow_privileged) {
     errors.push_back(api::Forbidden(path.Child("privileged"), "disallowed by cluster policy"));
   }
   CheckId(context, "runAsUser", path, errors);
@@ -358,7 +321,8 @@ void CheckSecurityContext(const PodContext& pod, json::Value context, const Fiel
   CheckSeccomp(context["seccompProfile"], path.Child("seccompProfile"), errors);
   if (!context["allowPrivilegeEscalation"].AsBool(true)) {
     const auto refuse = [&](std::string_view why) {
-      errors.push_back(api::Invalid(path, api::BadValue::Raw(ContextJson(context)), why));
+      errors.push_back(api::Invalid(
+          path, GoValue(pod.ctx, "io.k8s.api.core.v1.SecurityContext", context, sent), why));
     };
     if (context["privileged"].AsBool()) {
       refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
@@ -449,22 +413,22 @@ void CheckHostProcess(const PodContext& pod, const FieldPath& path, FieldErrors&
         api::Invalid(path.Child("hostNetwork"), false,
                      "hostNetwork must be true if pod contains any hostProcess containers"));
   }
-  if (!pod.allow_privileged) {
+  if (!pod.ctx.allow_privileged) {
     errors.push_back(
         api::Forbidden(path, "hostProcess containers are disallowed by cluster policy"));
   }
 }
 
-void CheckOperatingSystem(json::Value spec, const FieldPath& path, FieldErrors& errors) {
-  const json::Value os = spec["os"];
+void CheckOperatingSystem(const PodContext& pod, const FieldPath& path, FieldErrors& errors) {
+  const json::Value os = pod.spec["os"];
   if (os.is_null()) return;
   const std::string_view name = os["name"].AsString();
   if (name.empty()) {
     errors.push_back(api::Required(path.Child("os", "name"), ""));
   } else if (name == "linux") {
-    CheckLinux(spec, path, errors);
+    CheckLinux(pod.spec, path, errors);
   } else if (name == "windows") {
-    CheckWindows(spec, path, errors);
+    CheckWindows(pod, path, errors);
   } else {
     errors.push_back(
         api::NotSupported(path.Child("os"), api::NamedValue(name), {"linux", "windows"}));

@@ -265,8 +265,12 @@ std::string GoJson(const Schema& schema, json::Value value, json::Value sent) {
 api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value,
                       json::Value sent) {
   const Schema* schema = ctx.catalog == nullptr ? nullptr : ctx.catalog->FindDefinition(definition);
-  if (schema == nullptr || value.is_null()) return value;
-  const auto compact = json::Parse(ctx.arena, GoJson(*schema, value, sent));
+  const bool is_list = value.is_array() || sent.is_array();
+  if (schema == nullptr || (value.is_null() && !is_list)) return value;
+  Schema list;
+  list.kind = api::schema::Kind::kArray;
+  list.element = schema;
+  const auto compact = json::Parse(ctx.arena, GoJson(is_list ? list : *schema, value, sent));
   return compact.ok() ? api::BadValue::Raw(json::ToString(*compact)) : api::BadValue(value);
 }
 

@@ -19,7 +19,7 @@ namespace portcullis::registry {
 // if unknown), is shown empty.
 std::string GoJson(const api::schema::Schema& schema, json::Value value, json::Value sent = {});
 // The same as the value an error quotes: on one line. `definition` is the OpenAPI name of the v1
-// type; where the catalog does not tell it, the value as it is.
+// type, or of the type of a list's elements; where the catalog does not tell it, the value as it is.
 api::BadValue GoValue(const Context& ctx, std::string_view definition, json::Value value,
                       json::Value sent = {});
 // `sent` is that of `after`.
