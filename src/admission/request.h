@@ -62,6 +62,9 @@ struct Attributes {
   // through JSON has changed it, even if its patch changes nothing: the audit annotation says `mutated`, and
   // other webhooks are called again. Never so for custom resources, which Go holds as JSON.
   bool has_fresh_times = false;
+  // The object as the client's text had it, with the empty lists and maps that decoding drops. Null if that
+  // is not known, and once the object has been through JSON.
+  json::Value sent;
   api::UserInfo user;
   // When the HTTP request must be answered; none for long-running ones.
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -115,6 +118,7 @@ class Request {
   bool dry_run() const { return attributes_.dry_run; }
   bool is_custom() const { return attributes_.custom; }
   bool has_fresh_times() const { return attributes_.has_fresh_times; }
+  json::Value sent() const { return attributes_.sent; }
   const api::UserInfo& user() const { return attributes_.user; }
   const std::optional<std::chrono::steady_clock::time_point>& deadline() const {
     return attributes_.deadline;
@@ -140,8 +144,11 @@ class Request {
     attributes_.object = object;
     ++object_version_;
   }
-  // The object has been through JSON.
-  void LoseFreshTimes() { attributes_.has_fresh_times = false; }
+  // The object has been through JSON: parts of seconds, and what is empty, are lost.
+  void MarkReencoded() {
+    attributes_.has_fresh_times = false;
+    attributes_.sent = {};
+  }
   // Counts set_object() calls; lets caches notice a change.
   std::uint64_t object_version() const { return object_version_; }
   bool object_changed() const { return object_version_ != 0; }

@@ -434,7 +434,7 @@ class MutatingDispatcher {
     outcome.changed = !told || !foreign_.ok() || request_.has_fresh_times() ||
                       !SemanticallyEqual(object_, result, kind_);
     untyped_ = told ? json::Value() : *patched;
-    request_.LoseFreshTimes();
+    request_.MarkReencoded();
     AnnotatePatch(candidate, *patch);
     if (services_.objects != nullptr && foreign_.ok()) {
       const json::Value before = has_defaults_ ? object_ : json::Value();

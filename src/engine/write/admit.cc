@@ -58,6 +58,7 @@ admission::Attributes MakeAttributes(const Operation& op, const AdmissionInput& 
           .dry_run = input.dry_run.value_or(op.dry_run),
           .custom = custom,
           .has_fresh_times = op.has_fresh_times && !custom,
+          .sent = op.sent,
           .user = op.user,
           .deadline = AdmissionDeadline(op, input.operation)};
 }
@@ -77,6 +78,7 @@ base::Result<json::Value> RunMutating(Operation& op, const AdmissionInput& input
   if (!op.world.chain->Handles(input.operation, admission::kMutate)) return input.object;
   admission::Request request(MakeAttributes(op, input), op.arena, op.recorder);
   TRY(op.world.chain->Mutate(request));
+  op.sent = request.sent();
   return request.object();
 }
 

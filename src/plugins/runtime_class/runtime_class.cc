@@ -63,7 +63,9 @@ class RuntimeClass final : public admission::Plugin {
     const json::Value wanted = TRY(ClassOf(request))["overhead"];
     const json::Value overhead = request.object()["spec"]["overhead"];
     if (wanted.is_null()) {
-      return overhead.is_null() ? base::OkStatus() : admission::Forbidden(request, kWithoutClass);
+      // A map that is empty is one to Go.
+      const bool is_set = !overhead.is_null() || request.sent()["spec"]["overhead"].is_object();
+      return is_set ? admission::Forbidden(request, kWithoutClass) : base::OkStatus();
     }
     return SameOverhead(wanted["podFixed"], overhead) ? base::OkStatus()
                                                       : admission::Forbidden(request, kMismatch);

@@ -84,7 +84,7 @@ class Dispatcher {
     if (changed_) {
       request_.arena().Retain(own_arena_);
       request_.set_object(object_);
-      request_.LoseFreshTimes();
+      request_.MarkReencoded();
       // Policies that ran before the last change run again, and so does the whole chain.
       memory_.ReinvokePrevious();
       request_.reinvocation().RequestReinvocation();
