@@ -141,6 +141,8 @@ class Attempt {
     context.warnings = &warnings;
     object = KeepSystemFields(op_, object, live_);
     const json::Value stored = TRY(StoredForm(op_.arena, *op_.resource, current_, live_));
+    // A refusal is about the kind that the client has given, which is not that of a status any more.
+    const json::Value given = object;
     object = Settle(op_, object, strategy_.PrepareForUpdate(context, object, stored));
     object = TRY(strategy_.Allocate(context, object, live_));
     allocated_ = object;
@@ -157,7 +159,7 @@ class Attempt {
     for (std::string& text : warnings) op_.recorder.Warn(std::move(text));
     if (!errors.empty()) {
       Release(false);
-      TRY(Refuse(op_, "validation", ResourceInvalid(op_, object, errors)));
+      TRY(Refuse(op_, "validation", ResourceInvalid(op_, given, errors)));
       return object;
     }
     return strategy_.Canonicalize(context, object);
