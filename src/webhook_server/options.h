@@ -38,6 +38,7 @@ struct Options {
   std::string tls_min_version;
   std::vector<std::string> tls_cipher_suites;
   std::string client_ca_file;
+  std::string memory_limit;  // "": see server::ReadMemoryLimit
   std::chrono::nanoseconds shutdown_delay{0};
   std::string log_format = "text";
   int verbosity = 0;

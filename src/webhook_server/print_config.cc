@@ -270,6 +270,7 @@ class Printer {
     if (options_.kubernetes_version != Options().kubernetes_version) {
       add("kubernetes-version", options_.kubernetes_version);
     }
+    add("memory-limit", options_.memory_limit);
     std::vector<std::string> gates;
     for (const auto& [gate, is_on] : options_.feature_gates) {
       gates.push_back(base::StrCat(gate, is_on ? "=true" : "=false"));

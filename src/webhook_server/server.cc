@@ -2,7 +2,9 @@
 
 #include "webhook_server/server.h"
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,7 +16,6 @@
 #include "golang/netip.h"
 #include "golang/time.h"
 #include "metrics/metrics.h"
-#include "metrics/process_metrics.h"
 #include "net/client.h"
 #include "net/io_threads.h"
 #include "net/server.h"
@@ -22,7 +23,10 @@
 #include "plugins/registry.h"
 #include "review/review.h"
 #include "server/allocation_failure.h"
+#include "server/memory_budget.h"
+#include "server/process_gauges.h"
 #include "server/worker_pool.h"
+#include "store/shrink.h"
 #include "webhook_server/backend.h"
 #include "webhook_server/serving_certificate.h"
 
@@ -31,9 +35,12 @@ namespace {
 
 // Objects old and new of up to 3 MiB each, and room for escapes.
 constexpr std::size_t kMaxBody = std::size_t{16} << 20;
-// Of all clients and of each address. Who they are is not asked without --client-ca-file.
-constexpr net::BodyLimits kBodies{.total = std::size_t{128} << 20,
-                                  .per_owner = std::size_t{64} << 20};
+// Bodies of all clients, half of it for one address: who they are is not asked without --client-ca-file.
+constexpr std::size_t kMostBodies = std::size_t{128} << 20;
+// A review takes a multiple of its body; so much of the memory limit may be bodies.
+constexpr std::size_t kBodyShare = 8;
+// What a connection may take before anybody knows whose it is: TLS, and a head.
+constexpr std::size_t kPerConnection = std::size_t{64} << 10;
 constexpr std::size_t kMostWorkers = 64;
 // API servers send short heads over few connections.
 constexpr std::size_t kMaxHead = std::size_t{64} << 10;
@@ -49,6 +56,18 @@ net::Response Plain(int status, std::string text) {
                       {"X-Content-Type-Options", "nosniff"}};
   response.body = std::move(text);
   return response;
+}
+
+// An API server asks again after a second, as long as the webhook's timeout lets it.
+net::Response TryLater(int status, std::string text) {
+  net::Response response = Plain(status, std::move(text));
+  response.headers.Set("Retry-After", "1");
+  return response;
+}
+
+net::BodyLimits BodyLimitsFor(std::size_t memory) {
+  const std::size_t total = std::clamp(memory / kBodyShare, kMaxBody, kMostBodies);
+  return {.total = total, .per_owner = std::max(total / 2, kMaxBody)};
 }
 
 // The media type without its parameters.
@@ -87,15 +106,15 @@ class Server final : public WebhookServer {
             {"controller_runtime_webhook_requests_in_flight",
              "Current number of admission requests being served.", metrics::Stability::kNone},
             {"webhook"})),
-        requires_certificate_(!options.client_ca_file.empty()) {
-    metrics::AddProcessMetrics(metrics_);
-  }
+        requires_certificate_(!options.client_ca_file.empty()) {}
   ~Server() override { Stop(std::chrono::milliseconds(0)); }
 
   base::Status Build(const Options& options) {
     TRY(threads_.status());
+    memory_.emplace(TRY(server::ReadMemoryLimit(options.memory_limit)), base::UsedMemory, clock_);
     const ServingCertificate serving = TRY(MakeServingCertificate(options, clock_.Now()));
     backend_ = TRY(Backend::Create(options, clock_, *https_, metrics_));
+    memory_->AddCache([this] { store::ForgetDocuments(*backend_->world().store); });
     net::ServerOptions listening;
     const bool is_ipv6 = options.bind_address.find(':') != std::string::npos;
     listening.address =
@@ -107,13 +126,17 @@ class Server final : public WebhookServer {
     listening.max_strangers_per_address = kMaxStrangers;
     listening.max_body_bytes = [](const net::Request&) { return kMaxBody; };
     listening.bodies_on_demand = true;
-    listening.bodies = kBodies;
+    listening.bodies = BodyLimitsFor(memory_->limit());
+    listening.max_connections =
+        std::min(listening.max_connections, memory_->limit() / kPerConnection);
     workers_.emplace(kMostWorkers);
     server_ = TRY(net::HttpsServer::Listen(
         threads_, std::move(listening), [this](const std::shared_ptr<net::Exchange>& exchange) {
           server::AnswerIfMemoryRunsOut(*exchange, [&] { Handle(exchange); });
         }));
     reloader_.emplace(threads_, *server_, serving.tls, serving.files);
+    server::AddProcessGauges(metrics_, *backend_->world().release, *memory_, server_);
+    base::LimitMemory(memory_->limit(), &*memory_);
     return base::OkStatus();
   }
 
@@ -125,6 +148,8 @@ class Server final : public WebhookServer {
     if (server_ != nullptr) server_->Shutdown(grace);
     workers_.reset();
     reloader_.reset();
+    base::LimitMemory(std::numeric_limits<std::size_t>::max());
+    if (memory_) memory_->Stop();  // before the cache goes
   }
 
  private:
@@ -215,7 +240,7 @@ class Server final : public WebhookServer {
     return text + "\n";
   }
 
-  std::optional<net::Response> RefuseRequest(const net::Exchange& exchange) const {
+  std::optional<net::Response> RefuseRequest(const net::Exchange& exchange) {
     const net::Request& request = exchange.request();
     if (request.method != "POST") return Plain(405, "AdmissionReviews are posted\n");
     if (exchange.body_too_large()) return Plain(413, "the body is too large\n");
@@ -223,9 +248,10 @@ class Server final : public WebhookServer {
       return Plain(415, "the Content-Type of an AdmissionReview is application/json\n");
     }
     if (!is_ready_.load(std::memory_order_acquire)) {
-      if (!backend_->Missing().empty()) return Plain(503, "not ready: see /readyz\n");
+      if (!backend_->Missing().empty()) return TryLater(503, "not ready: see /readyz\n");
       is_ready_.store(true, std::memory_order_release);
     }
+    if (!memory_->Admits(exchange.received_at())) return TryLater(429, "memory is short\n");
     return std::nullopt;
   }
 
@@ -271,8 +297,10 @@ class Server final : public WebhookServer {
     requests_.With({path, std::to_string(status)}).Increment();
   }
 
-  net::Response Ready() const {
+  net::Response Ready() {
     if (stopping_.load(std::memory_order_acquire)) return Plain(503, "stopping\n");
+    memory_->Refresh(clock_.Steady());
+    if (memory_->is_short()) return Plain(503, "memory is short\n");
     const std::vector<std::string> missing = backend_->Missing();
     if (missing.empty()) return Plain(200, "ok");
     return Plain(503, base::StrCat("waits for:\n", base::Join(missing, "\n"), "\n"));
@@ -294,7 +322,8 @@ class Server final : public WebhookServer {
   metrics::Family<metrics::Gauge>& in_flight_;
   const bool requires_certificate_;
   std::atomic<bool> stopping_{false};
-  mutable std::atomic<bool> is_ready_{false};  // it was once: nothing that is there goes
+  std::atomic<bool> is_ready_{false};  // it was once: nothing that is there goes
+  std::optional<server::MemoryBudget> memory_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<net::HttpsServer> server_;
   std::optional<net::TlsReloader> reloader_;

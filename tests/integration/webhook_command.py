@@ -225,6 +225,7 @@ def refusals(program, kube):
     wrong(["--enable-admission-plugins=PodSecurity", "--tls-cert-file=x"], "go together")
     wrong(["--enable-admission-plugins=PodSecurity", "--kubeconfig=/nope"], "/nope: no such file or directory")
     wrong(["--policies=/nope"], "/nope: no such file or directory")
+    wrong(["--enable-admission-plugins=PodSecurity", "--memory-limit=1Mi"], "must be at least 64Mi")
     wrong(["--enable-admission-plugins=PodSecurity", "--service=x", "--print-config"], "--service is NAMESPACE/NAME")
     with tempfile.TemporaryDirectory() as folder:
         broken = pathlib.Path(folder, "broken.yaml")
@@ -249,7 +250,10 @@ def refusals(program, kube):
         with answering(program, folder, "--enable-admission-plugins=LimitRanger", f"--kubeconfig={dead}") as webhook:
             until("it says what is missing", lambda: "limitranges: " in webhook.call("GET", "/readyz")[1])
             expect("not ready", webhook.call("GET", "/readyz")[0], 503)
-            expect("a review meanwhile", webhook.call("POST", "/validate", "{}")[0], 503)
+            connection = http.client.HTTPSConnection("127.0.0.1", webhook.port, context=webhook.context, timeout=10)
+            connection.request("POST", "/validate", "{}", {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            expect("a review meanwhile, and when to ask again", (answer.status, answer.headers["Retry-After"]), (503, "1"))
 
 
 def half_sent_bodies(program, _):
@@ -276,6 +280,53 @@ def half_sent_bodies(program, _):
             sock.close()
         with begun() as later:
             expect("when they are gone", status(later), b"HTTP/1.1 100 Continue")
+
+
+COSTLY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: costly}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  variables: %s
+  validations:
+  - expression: %s
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: costly}
+spec: {policyName: costly, validationActions: [Deny]}
+"""
+
+
+def memory_limit(program, _):
+    """A review that takes 360 MB ends at --memory-limit; the webhook goes on and says what it takes."""
+    texts = {f"v{n}": f"object.data.n.split(',').map(i, object.data.x + i + '{n}')" for n in range(40)}
+    variables = [{"name": name, "expression": text} for name, text in texts.items()]
+    expression = " && ".join(f"variables.{name}.size() > 0" for name in texts)
+
+    def review(size):
+        resource = {"group": "", "version": "v1"}
+        data = {"n": "0,1,2,3,4", "x": "x" * size}
+        return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "1", "kind": {**resource, "kind": "ConfigMap"}, "resource": {**resource, "resource": "configmaps"},
+            "name": "c", "namespace": "a", "operation": "CREATE", "userInfo": {"username": "u"},
+            "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "a"}, "data": data}}})
+    with tempfile.TemporaryDirectory() as folder:
+        policy = pathlib.Path(folder, "costly.yaml")
+        policy.write_text(COSTLY % (json.dumps(variables), json.dumps(expression)))
+        with answering(program, folder, f"--policies={policy}", "--memory-limit=160Mi") as webhook:
+            webhook.ready()
+            expect("a costly review", webhook.call("POST", "/validate", review(900_000))[0], 500)
+            status, text = webhook.call("POST", "/validate", review(100))
+            expect("a small one", (status, json.loads(text)["response"]["allowed"]), (200, True))
+            peak = re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{webhook.process.pid}/status").read_text())
+            if int(peak.group(1)) > 200 << 10:
+                fail(f"{peak.group()} kB at a limit of 160 MiB")
+            page = webhook.call("GET", "/metrics")[1]
+            expect("the limit in the metrics", re.findall(r"(?m)^portcullis_memory_limit_bytes (\S+)", page), ["1.6777216e+08"])
 
 
 def strangers(program, _):
@@ -374,7 +425,7 @@ def main():
     except kubectl.Unavailable as reason:
         print(f"SKIP: no kubectl 1.{kubectl.MINOR}: {reason}")
         return kubectl.SKIP
-    run("webhook_command", __doc__, [of_files, of_plugins, refusals, half_sent_bodies, strangers, certificates, manifests], lambda folder: program)
+    run("webhook_command", __doc__, [of_files, of_plugins, refusals, half_sent_bodies, memory_limit, strangers, certificates, manifests], lambda folder: program)
     return 0
 
 
