@@ -105,13 +105,12 @@ std::string SelectableText(Value fields) {
   });
 }
 
-// The list of versions as the internal Go type prints, with the empty lists and maps that were `sent`.
-std::string VersionsText(Value versions, const Parts& common, Value sent) {
+// The list of versions as the internal Go type prints.
+std::string VersionsText(Value versions, const Parts& common) {
   const auto own = [&](Value version, std::string_view field, std::string (*text)(Value)) {
     return Holds(common, field) ? std::string("null") : text(version[field]);
   };
-  json::Arena arena;
-  return ListText(WithSentEmpties(arena, versions, sent), [&](Value version) {
+  return ListText(versions, [&](Value version) {
     return StructJson(
         {{"Name", Quoted(version["name"].AsString())},
          {"Served", version["served"].AsBool() ? "true" : "false"},
@@ -349,7 +348,6 @@ void CheckOldParts(Value sent, const std::string& versions_text, const FieldPath
 void CheckVersions(Value spec, const Parts& common, Value definition, const FieldPath& path,
                    FieldErrors& errors) {
   const Value versions = spec["versions"];
-  const Value sent = definition["spec"]["versions"];
   const FieldPath list = path.Child("versions");
   std::size_t storage = 0;
   std::set<std::string_view> names;
@@ -363,14 +361,14 @@ void CheckVersions(Value spec, const Parts& common, Value definition, const Fiel
   CheckPreserveWithDefaults(spec, path, errors);
   CheckVersionsOwn(versions, common, list, errors);
   if (IsOld(definition)) {
-    CheckOldParts(definition, VersionsText(versions, common, sent), path, errors);
+    CheckOldParts(definition, VersionsText(versions, common), path, errors);
   }
   if (!unique) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common)),
                                   "must contain unique version names"));
   }
   if (storage != 1) {
-    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common, sent)),
+    errors.push_back(api::Invalid(list, api::BadValue::Raw(VersionsText(versions, common)),
                                   "must have exactly one version marked as storage version"));
   }
   if (versions.empty()) return;
@@ -443,7 +441,7 @@ void CheckApproval(Value object, FieldErrors& errors) {
 }
 
 void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& errors) {
-  const Value spec = WithSentItems(ctx.arena, definition["spec"], ctx.sent["spec"]);
+  const Value spec = WithSentForms(ctx.arena, definition["spec"], ctx.sent["spec"]);
   const FieldPath path("spec");
   const std::string_view group = spec["group"].AsString();
   if (group.empty()) {
@@ -460,7 +458,8 @@ void CheckSpec(const Context& ctx, Value definition, Value old, FieldErrors& err
     CheckOneOf(spec["scope"], path.Child("scope"), {"Cluster", "Namespaced"}, errors,
                GoType::kString);
   }
-  const Parts common = CommonPartsOf(spec, ctx.sent);
+  // Where they are compared, an empty list is none.
+  const Parts common = CommonPartsOf(definition["spec"], ctx.sent);
   CheckVersions(spec, common, ctx.sent, path, errors);
   CheckNames(spec["names"], true, path.Child("names"), errors);
   CheckCommonParts(spec["versions"], common, path, errors);

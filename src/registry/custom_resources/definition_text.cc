@@ -8,6 +8,7 @@
 #include "json/edit.h"
 #include "json/sorted.h"
 #include "registry/validation/checks.h"
+#include "registry/validation/sent_values.h"
 
 namespace portcullis::registry {
 namespace {
@@ -174,42 +175,21 @@ std::string ItemsText(Value items) {
   return StructJson({{"Schema", SchemaOrNull(items)}, {"JSONSchemas", SchemasText(items)}});
 }
 
-Value WithSentEmpties(json::Arena& arena, Value value, Value sent) {
+Value WithSentForms(json::Arena& arena, Value value, Value sent) {
   if (value.is_array() && sent.is_array() && value.size() == sent.size()) {
-    json::ArrayBuilder out(arena);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      out.Add(WithSentEmpties(arena, value[i], sent[i]));
-    }
-    return out.Build();
-  }
-  if (!value.is_object()) return value;
-  json::ObjectBuilder out(arena, value);
-  for (const json::Member& member : sent.members()) {
-    const Value given = member.value;
-    if (!given.is_array() && !given.is_object()) continue;
-    if (const Value* kept = value.Find(member.name()); kept != nullptr) {
-      out.Set(member.name(), WithSentEmpties(arena, *kept, given));
-    } else if (given.empty()) {
-      out.Set(member.name(), given);
-    }
-  }
-  return out.Build();
-}
-
-Value WithSentItems(json::Arena& arena, Value value, Value sent) {
-  if (value.is_array()) {
     std::size_t index = 0;
     return json::EditElements(
-        arena, value, [&](Value each) { return WithSentItems(arena, each, sent[index++]); });
+        arena, value, [&](Value each) { return WithSentForms(arena, each, sent[index++]); });
   }
   if (!value.is_object()) return value;
   for (const json::Member& member : sent.members()) {
     const Value given = member.value;
     const Value* kept = value.Find(member.name());
     if (kept != nullptr) {
-      const Value inner = WithSentItems(arena, *kept, given);
+      const Value inner = WithSentForms(arena, *kept, given);
       if (!inner.IsSameAs(*kept)) value = json::With(arena, value, member.name(), inner);
-    } else if (member.name() == "items" && !given.is_null() && !given.is_object()) {
+    } else if (IsSentEmpty(given) ||
+               (member.name() == "items" && !given.is_null() && !given.is_object())) {
       value = json::With(arena, value, member.name(), given);
     }
   }

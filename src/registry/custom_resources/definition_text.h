@@ -15,12 +15,10 @@ namespace portcullis::registry {
 std::string SchemaText(json::Value props);
 // The items of one, which is not null: a schema, or a list of schemas.
 std::string ItemsText(json::Value items);
-// `value`, decoded, with the empty lists and maps of `sent`, the client's text of it: Go tells them
-// from absent ones where decoding here drops them.
-json::Value WithSentEmpties(json::Arena& arena, json::Value value, json::Value sent);
-// `value`, decoded, with each `items` of `sent` that is no schema and no list of some, of which decoding keeps nothing:
-// Go keeps a struct without content. The value itself if there is none.
-json::Value WithSentItems(json::Arena& arena, json::Value value, json::Value sent);
+// `value`, decoded, with what decoding drops and Go tells from absent ones: the empty lists and maps of
+// `sent`, the client's text of it, and each `items` that is no schema and no list of some, of which Go keeps a
+// struct without content. The value itself if there is none.
+json::Value WithSentForms(json::Arena& arena, json::Value value, json::Value sent);
 // One of its x-kubernetes-validations.
 std::string RuleText(json::Value rule);
 // The Go name of the first field that is set and not in the list of those that a root schema with a

@@ -218,7 +218,11 @@ class Invariants {
         }
         continue;
       }
+      // Go makes these anew for the structural form, if something is in them.
+      constexpr std::string_view kMadeAnew[] = {
+          "enum", "allOf", "anyOf", "oneOf", "patternProperties", "definitions", "dependencies"};
       const Value value = member.value;
+      if (value.empty() && std::count(std::begin(kMadeAnew), std::end(kMadeAnew), name)) continue;
       good = good && (value.is_null() || (value.is_bool() && !value.AsBool()) ||
                       (value.is_string() && value.AsString().empty()));
     }
@@ -309,7 +313,8 @@ class Vocabulary {
     for (const std::string_view field :
          {"id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"}) {
       const Value value = props[field];
-      const bool set = field == "id" ? !value.AsString().empty() : !value.is_null();
+      const bool holds = field == "id" || field == "patternProperties" || field == "definitions";
+      const bool set = holds ? !value.AsString().empty() || value.size() > 0 : !value.is_null();
       if (set) Forbid(path.Child(field), base::StrCat(field, " is not supported"));
     }
     if (type == "null") {
@@ -459,9 +464,9 @@ bool IsConvertible(Value props) {
   for (const std::string_view field : {"id", "$schema", "$ref", "patternProperties", "dependencies",
                                        "additionalItems", "definitions"}) {
     const Value value = props[field];
-    const bool is_empty = value.is_string()         ? value.AsString().empty()
-                          : field == "dependencies" ? value.empty()
-                                                    : value.is_null();
+    const bool is_empty = value.is_string()            ? value.AsString().empty()
+                          : field == "additionalItems" ? value.is_null()
+                                                       : value.empty();
     if (!is_empty) return false;
   }
   const Value keep = props[kPreserve];
