@@ -13,6 +13,7 @@ import http.client
 import http.server
 import json
 import pathlib
+import socket
 import ssl
 import threading
 import time
@@ -374,6 +375,7 @@ def discovery(program, made):
         expect("/apis", server.call("GET", "/apis")[1]["groups"], before + [group])
         expect("the group", server.call("GET", "/apis/peer.io")[1], {"kind": "APIGroup", "apiVersion": "v1", **group})
         expect("the version", server.call("GET", "/apis/peer.io/v1")[1], RESOURCES)
+        expect("paths", [path for path in server.call("GET", "/")[1]["paths"] if "peer.io" in path], ["/apis/peer.io", "/apis/peer.io/v1"])
         kind = {"group": "", "version": "", "kind": "Thing"}
         wanted = [{"version": "v1", "freshness": "Current", "resources": [
             {"resource": "things", "responseKind": kind, "scope": "Namespaced", "singularResource": "thing", "verbs": ["get"], "shortNames": ["th"],
@@ -390,6 +392,9 @@ def discovery(program, made):
         for path in DOCUMENTS[:2]:
             expect(path, server.call("GET", f"/openapi/v3/{path}?hash=1")[1].get("path"), f"/openapi/v3/{path}?hash=1")
         expect("the document of here", "components" in server.call("GET", "/openapi/v3/api/v1")[1], True)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            register(server, made, "silent.io", silent.getsockname()[1])
+            expect("what has not answered yet is stale", shown("silent.io"), [{"version": "v1", "freshness": "Stale"}])
         register(server, made, "gone.io", 1)
         until("what cannot be asked is stale", lambda: shown("gone.io") == [{"version": "v1", "freshness": "Stale"}])
         expect("deleted", server.call("DELETE", API_SERVICES + "/v1.peer.io")[0], 200)

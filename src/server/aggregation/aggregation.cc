@@ -316,10 +316,6 @@ base::Status Aggregation::Discover(const std::string& name) {
   if (fetched.ok()) entry.text = *std::move(fetched);
   if (open_api.ok()) entry.open_api = *std::move(open_api);
   if (open_api_v2.ok()) entry.open_api_v2 = *std::move(open_api_v2);
-  if (entry.text.empty()) {
-    json::Arena arena;
-    entry.text = json::ToString(EmptyEntry(arena, service->version));
-  }
   entry.stale = !status.ok();
   const bool is_same = entry.text == before.text && entry.stale == before.stale &&
                        entry.open_api == before.open_api && entry.open_api_v2 == before.open_api_v2;
@@ -327,14 +323,14 @@ base::Status Aggregation::Discover(const std::string& name) {
   return status;
 }
 
-json::Value Aggregation::DiscoveryOf(json::Arena& arena, const std::string& name) const {
+json::Value Aggregation::DiscoveryOf(json::Arena& arena, const ApiService& service) const {
+  static const Entry kNone;
   const base::MutexLock lock(mutex_);
-  const auto found = discovered_.find(name);
-  if (found == discovered_.end()) return {};
-  const auto entry = json::Parse(arena, found->second.text);
-  if (!entry.ok()) return {};
-  return json::ObjectBuilder(arena, *entry)
-      .Set("freshness", found->second.stale ? "Stale" : "Current")
+  const auto found = discovered_.find(service.name);
+  const Entry& entry = found == discovered_.end() ? kNone : found->second;
+  const auto told = json::Parse(arena, entry.text);
+  return json::ObjectBuilder(arena, told.ok() ? *told : EmptyEntry(arena, service.version))
+      .Set("freshness", entry.stale ? "Stale" : "Current")
       .Build();
 }
 

@@ -67,8 +67,9 @@ class Aggregation final : public controllers::AggregatedServers, private store::
   bool any() const { return any_.load(std::memory_order_relaxed); }
   // Another number whenever what discovery shows may have changed.
   std::uint64_t generation() const { return generation_.load(); }
-  // The entry of the version in aggregated discovery; null if there is none yet.
-  json::Value DiscoveryOf(json::Arena& arena, const std::string& name) const;
+  // The entry of the version in aggregated discovery. Before its server has told any it is empty and
+  // stale, as kube-apiserver's is.
+  json::Value DiscoveryOf(json::Arena& arena, const ApiService& service) const;
   // The documents of OpenAPI v3 that the server of an APIService has: "apis/garden.io/v1" and where it is,
   // "/openapi/v3/apis/garden.io/v1?hash=…".
   using OpenApiUrls = std::map<std::string, std::string, std::less<>>;
@@ -107,10 +108,10 @@ class Aggregation final : public controllers::AggregatedServers, private store::
 
  private:
   struct Entry {
-    std::string text;  // JSON
+    std::string text;  // JSON; "" before the server has told any
     OpenApiUrls open_api;
     std::string open_api_v2;  // its part of it; "" if there is none
-    bool stale = false;
+    bool stale = true;
   };
 
   void OnCommit(std::span<const store::EventPtr> events) override;

@@ -147,8 +147,7 @@ Value WithAggregated(json::Arena& arena, Value list, const store::Reader& store,
       put(item["metadata"]["name"].AsString(), item["metadata"], entry);
   }
   for (const auto& [key, service] : *aggregation.all()) {
-    const Value entry = aggregation.DiscoveryOf(arena, service->name);
-    if (entry.is_null()) continue;
+    const Value entry = aggregation.DiscoveryOf(arena, *service);
     const auto name = std::string_view(service->group);
     put(name, json::ObjectBuilder(arena).Set("name", name).Build(), entry);
   }

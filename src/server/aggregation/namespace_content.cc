@@ -155,7 +155,7 @@ void Aggregation::EmptyNamespace(const std::string& ns, const controllers::Ident
   std::set<std::string> seen;  // a resource is the same in all versions
   const auto services = all();
   for (const auto& [version, service] : *services) {
-    const Value entry = DiscoveryOf(arena, service->name);
+    const Value entry = DiscoveryOf(arena, *service);
     if (!service->available || entry["freshness"].AsString() != "Current") {
       left.undiscovered.push_back(version);
       continue;

@@ -120,6 +120,10 @@ std::vector<std::string> Documents::Paths(const Call& call) const {
       paths.push_back(prefix + "/" + version.version);
     }
   }
+  for (const auto& [version, service] : *env_.aggregation->all()) {
+    paths.push_back("/apis/" + service->group);
+    paths.push_back("/apis/" + version);
+  }
   for (std::string_view kind : {"healthz", "livez", "readyz"}) {
     for (std::string_view check : ChecksOf(kind, *env_.options))
       paths.push_back(base::StrCat("/", kind, "/", check));
