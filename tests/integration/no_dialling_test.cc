@@ -85,5 +85,39 @@ TEST(NoDialling, ObjectsThatNameTheLoopbackAreNotConnectedTo) {
   }
 }
 
+// Texts of a kube-apiserver.
+TEST(Connections, AGetNeedsTheRightToCreate) {
+  TestServer server;
+  server.Post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  ASSERT_EQ(
+      server
+          .Post("/api/v1/namespaces/default/pods",
+                R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+          .status,
+      201);
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";
+  for (const std::string role : {"get", "create"}) {
+    server.Post(rbac + "roles",
+                base::StrCat(R"({"metadata":{"name":")", role, R"("},"rules":[{"apiGroups":[""],)",
+                             R"("resources":["pods/exec","pods/attach","pods/portforward",)",
+                             R"("pods/proxy"],"verbs":["get",")", role, R"("]}]})"));
+    server.Post(rbac + "rolebindings",
+                base::StrCat(R"({"metadata":{"name":")", role, R"("},"subjects":[{"kind":"User",)",
+                             R"("name":"may-)", role, R"("}],"roleRef":{"kind":"Role","name":")",
+                             role, R"("}})"));
+  }
+  const auto message = [&](const std::string& path, const std::string& user) {
+    return std::string(server
+                           .Call("GET", "/api/v1/namespaces/default/pods/p/" + path, {},
+                                 {{"Impersonate-User", user}})
+                           .message());
+  };
+  for (const std::string path : {"exec?command=id", "attach", "portforward"}) {
+    EXPECT_EQ(message(path, "may-get"), "pods \"p\" is forbidden: ") << path;
+    EXPECT_EQ(message(path, "may-create"), "pod p does not have a host assigned") << path;
+  }
+  EXPECT_EQ(message("proxy", "may-get"), "address not allowed");
+}
+
 }  // namespace
 }  // namespace portcullis

@@ -195,12 +195,6 @@ void BeginAudit(Call& call, std::optional<Reply>& instead) {
   }
 }
 
-authz::Attributes AuthorizationAttributes(const Call& call) {
-  auto attributes = AttributesOf<authz::Attributes>(call);
-  if (!call.info.selectors.empty()) attributes.selectors = &call.info.selectors;
-  return attributes;
-}
-
 // The mode of a verb, as metrics name it: that of "impersonate-on:<mode>:<verb>" and
 // "impersonate:<mode>"; nothing stands for the old way.
 std::string_view ModeOf(std::string_view verb) {
@@ -268,6 +262,12 @@ base::Status Impersonate(Call& call) {
 }
 
 }  // namespace
+
+authz::Attributes AuthorizationAttributes(const Call& call) {
+  auto attributes = AttributesOf<authz::Attributes>(call);
+  if (!call.info.selectors.empty()) attributes.selectors = &call.info.selectors;
+  return attributes;
+}
 
 void NoteIdentity(Call& call) {
   for (const std::string& warning : call.notes.warnings) call.recorder.Warn(warning);

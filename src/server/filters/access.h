@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "authz/authorizer.h"
 #include "base/status.h"
 #include "server/call.h"
 
@@ -18,6 +19,8 @@ base::Status Identify(Call& call, std::optional<Reply>& instead);
 void NoteIdentity(Call& call);
 // The same for a request of the server itself: who asks is known.
 void IdentifyOwn(Call& call, const api::UserInfo& user, std::optional<Reply>& instead);
+// What call.user wants to do, as authorizers see it. It refers to the call.
+authz::Attributes AuthorizationAttributes(const Call& call);
 // May call.user do it? Where an authorizer has failed and none has allowed it, `instead` is the
 // answer.
 base::Status Authorize(Call& call, std::optional<Reply>& instead);

@@ -3,12 +3,14 @@
 // POST, PUT, PATCH and DELETE of a resource or a subresource, and connections: reads the options and
 // hands the body to the engine.
 
+#include "api/api_status.h"
 #include "base/strings.h"
 #include "engine/codec/codec.h"
 #include "engine/subresources/subresources.h"
 #include "engine/verbs.h"
 #include "engine/write/patching.h"
 #include "json/reader.h"
+#include "server/filters/access.h"
 #include "server/rest/connect_options.h"
 #include "server/rest/issued_certificates.h"
 #include "server/rest/present.h"
@@ -71,6 +73,21 @@ base::Result<std::unique_ptr<engine::Execution>> Begin(Call& call) {
   return engine::BeginDelete(call, options);
 }
 
+// A GET of exec, attach or portforward, as WebSockets begin with one, needs the right to create, too. Roles
+// were written for clients that begin with a POST: the right to get alone must not open a shell.
+base::Status CheckMayCreate(const Call& call) {
+  if (call.info.verb == "create" || call.subresource_name() == "proxy" ||
+      !call.world.release->GateEnabled("AuthorizePodWebsocketUpgradeCreatePermission")) {
+    return base::OkStatus();
+  }
+  authz::Attributes attributes = filters::AuthorizationAttributes(call);
+  attributes.verb = "create";
+  const authz::Decision decision = call.env.authorizer->Authorize(attributes);
+  if (decision.allowed()) return base::OkStatus();
+  if (!decision.error.empty()) return base::Status(base::Reason::kUnknown, decision.error);
+  return api::ForbiddenStatus(call.group_resource(), call.name, decision.reason);
+}
+
 }  // namespace
 
 VerbResult Write(Call& call) {
@@ -92,7 +109,9 @@ VerbResult Connect(Call& call) {
   if (call.info.query.Has("dryRun")) return base::BadRequest("dryRun is not supported");
   engine::Input input;
   input.parameters = TRY(ConnectOptions(call));
-  return OutcomeReply(call, TRY(engine::Connect(call, input)));
+  const json::Value admitted = TRY(engine::AdmitConnection(call, input));
+  TRY(CheckMayCreate(call));
+  return engine::Unreachable(call, admitted);
 }
 
 }  // namespace portcullis::server::rest
