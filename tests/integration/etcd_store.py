@@ -244,9 +244,20 @@ def warnings_of_a_refusal_that_is_confirmed(program, _):
                    '299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"')
 
 
+def checks_that_wait_for_no_time(program, _):
+    """As for kube-apiserver, 0s stands for the two seconds of the default."""
+    with etcd_and_folder() as (etcd, folder), \
+            started(program, f"{folder}/data", f"--etcd-servers={etcd.url}", "--etcd-healthcheck-timeout=0s", "--etcd-readycheck-timeout=0s") as server:
+        for path in ("/livez/etcd", "/readyz/etcd"):
+            connection = server.connect()
+            connection.request("GET", path)
+            expect(path, connection.getresponse().read(), b"ok")
+
+
 if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
     run("etcd_store", __doc__, [an_object_that_cannot_be_read, a_key_that_another_server_has_first, versions_that_a_kube_apiserver_stores,
-                                writing_again_under_a_key, from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed])
+                                writing_again_under_a_key, from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed,
+                                checks_that_wait_for_no_time])

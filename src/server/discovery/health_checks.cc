@@ -82,8 +82,10 @@ std::vector<std::string_view> Documents::ChecksOf(std::string_view kind, const O
 base::Status Documents::StoreHealth(std::string_view kind) const {
   const Options& options = *env_.options;
   if (env_.etcd == nullptr) return env_.store->Health();
-  return env_.etcd->Probe(kind == "readyz" ? options.etcd_readycheck_timeout
-                                           : options.etcd_healthcheck_timeout);
+  const std::chrono::nanoseconds timeout =
+      kind == "readyz" ? options.etcd_readycheck_timeout : options.etcd_healthcheck_timeout;
+  // 0s stands for the default, as for kube-apiserver.
+  return env_.etcd->Probe(timeout.count() == 0 ? Options().etcd_healthcheck_timeout : timeout);
 }
 
 Reply Documents::ServeHealth(Call& call) {
