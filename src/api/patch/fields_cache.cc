@@ -176,7 +176,7 @@ std::optional<Value> FieldsCache::FieldsOfNew(json::Arena& arena, const schema::
   bool again = false;
   {
     base::MutexLock lock(mutex_);
-    Slot& slot = slots_[at];
+    Slot<Entry>& slot = slots_[at];
     if (slot.entry != nullptr && slot.entry->shape == shape.bytes()) {
       arena.Retain(slot.entry);
       return slot.entry->fields;
@@ -194,6 +194,37 @@ std::optional<Value> FieldsCache::FieldsOfNew(json::Arena& arena, const schema::
   base::MutexLock lock(mutex_);
   slots_[at].entry = std::move(entry);
   return fields;
+}
+
+struct FieldsCache::KnownSet {
+  const schema::Schema* schema;
+  std::string text;
+  FieldSet set;
+};
+
+std::shared_ptr<const FieldSet> FieldsCache::SetOf(const schema::Schema& schema, Value fields) {
+  const std::string_view text = fields.source();
+  if (text.empty() || text.size() > kLargestShape) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(&schema);
+  const std::uint32_t hash = json::HashKey(text) + static_cast<std::uint32_t>(address >> 4);
+  const std::size_t at = hash % kSlots;
+  {
+    base::MutexLock lock(mutex_);
+    Slot<KnownSet>& slot = sets_[at];
+    if (slot.entry != nullptr && slot.entry->schema == &schema && slot.entry->text == text) {
+      return {slot.entry, &slot.entry->set};
+    }
+    if (std::exchange(slot.seen, hash) != hash) return nullptr;
+  }
+  auto set = FieldSet::FromJson(fields);
+  json::Arena scratch;
+  if (!set.ok() || json::ToString(set->ToJson(scratch)) != text) return nullptr;
+  if (Reconciled(schema, *set).has_value()) return nullptr;
+  auto entry =
+      std::make_shared<const KnownSet>(KnownSet{&schema, std::string(text), *std::move(set)});
+  base::MutexLock lock(mutex_);
+  sets_[at].entry = entry;
+  return {entry, &entry->set};
 }
 
 Value FieldsCache::EmptyOf(const schema::Schema& schema) {

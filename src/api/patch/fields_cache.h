@@ -7,7 +7,8 @@
 // The shape is all that FieldsOfNew() looks at: names of members, which containers are empty, what may be a key
 // of a list element, and how the object differs from an empty one. It is compared whole, so that the
 // result is always that of FieldsOfNew(). Bounded: kSlots shapes, each of at most kLargestShape bytes; a shape
-// takes the place of another one when it is seen the second time in a row. Beside them: an empty object of each kind.
+// takes the place of another one when it is seen the second time in a row. Beside them, in as many places: the sets of
+// FieldsV1 that were read, by their text; and an empty object of each kind.
 //
 // Thread-safe. Owned by the engine; nothing has to be invalidated, as built-in schemas live as long as it does.
 #pragma once
@@ -38,19 +39,26 @@ class FieldsCache {
                                          json::Value empty, json::Value object, json::Value sent,
                                          const NotOwned& not_owned);
 
+  // The set of FieldsV1 of an object of that kind, provided that the set is written in the same way and has nothing to
+  // reconcile; null if that is not known. `schema` is built-in and outlives the cache.
+  std::shared_ptr<const FieldSet> SetOf(const schema::Schema& schema, json::Value fields);
+
   // What {} is decoded to by the schema of a built-in kind, which outlives the cache: made once for each. Lives as long
   // as the cache.
   json::Value EmptyOf(const schema::Schema& schema);
 
  private:
   struct Entry;
+  struct KnownSet;
+  template <typename T>
   struct Slot {
-    std::uint32_t seen = 0;  // the hash of the last shape that was not found
-    std::shared_ptr<const Entry> entry;
+    std::uint32_t seen = 0;  // the hash of the last one that was not found
+    std::shared_ptr<const T> entry;
   };
 
   base::Mutex mutex_;
-  std::array<Slot, kSlots> slots_ PC_GUARDED_BY(mutex_);
+  std::array<Slot<Entry>, kSlots> slots_ PC_GUARDED_BY(mutex_);
+  std::array<Slot<KnownSet>, kSlots> sets_ PC_GUARDED_BY(mutex_);
   json::Arena empty_arena_ PC_GUARDED_BY(mutex_);
   std::unordered_map<const schema::Schema*, json::Value> empty_ PC_GUARDED_BY(mutex_);
 };

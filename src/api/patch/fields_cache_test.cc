@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/catalog/catalog.h"
+#include "api/patch/managed_fields.h"
 #include "api/schema/decode.h"
 #include "base/strings.h"
 #include "json/reader.h"
@@ -127,6 +128,74 @@ TEST_F(FieldsCacheTest, LooksAtWhatEmptyObjectsHaveToo) {
   for (const std::string_view data : {R"({})", R"({"a":"b"})", R"({"a":"c"})", R"({"b":"c"})"}) {
     ExpectSame("ConfigMap", base::StrCat(R"({"data":)", data, "}"));
     ExpectSame("ConfigMap", base::StrCat(R"({"immutable":true,"data":)", data, "}"));
+  }
+}
+
+TEST_F(FieldsCacheTest, KnowsSetsThatAreWrittenAsTheyWereRead) {
+  const schema::Schema& schema = *catalog_->FindKind({"", "v1", "Pod"})->schema;
+  const auto known = [&](std::string_view text) { return cache_.SetOf(schema, Parsed(text)); };
+  constexpr std::string_view kFields =
+      R"({"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:image":{}}}}})";
+  EXPECT_EQ(known(kFields), nullptr);
+  const auto set = known(kFields);
+  ASSERT_NE(set, nullptr);
+  EXPECT_EQ(*set, *FieldSet::FromJson(Parsed(kFields)));
+  EXPECT_EQ(known(kFields), set);
+  const schema::Schema& other = *catalog_->FindKind({"", "v1", "Service"})->schema;
+  EXPECT_EQ(cache_.SetOf(other, Parsed(kFields)), nullptr);
+
+  for (const std::string_view text : {
+           R"({"f:spec":{},"f:metadata":{}})",                           // in another order
+           R"({"f:metadata":{"f:labels":{"f:a":{},".":{}}}})",           // likewise
+           R"({"f:spec":{"f:nodeSelector":{"f:a":{}}}})",                // in what is atomic
+           R"({"f:spec":{"f:containers":{"k:{\"name\": \"a\"}":{}}}})",  // with white space
+           R"({"f:spec":null})",
+           R"({"spec":{}})",
+       }) {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(known(text), nullptr) << text;
+  }
+}
+
+TEST_F(FieldsCacheTest, ChangesNothingAboutWhoOwnsWhat) {
+  const schema::Schema& schema = *catalog_->FindKind({"", "v1", "Pod"})->schema;
+  const auto pod = [&](std::string_view labels, std::string_view managers) {
+    return Parsed(base::StrCat(
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"1","labels":)", labels,
+        R"(,"managedFields":[)", managers, R"(]},"spec":{"nodeName":"n"}})"));
+  };
+  const auto entry = [](std::string_view manager, std::string_view version,
+                        std::string_view fields) {
+    return base::StrCat(R"({"manager":")", manager, R"(","operation":"Update","apiVersion":")",
+                        version, R"(","fieldsType":"FieldsV1","fieldsV1":)", fields, "}");
+  };
+  constexpr std::string_view kAll =
+      R"({"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{}}},"f:spec":{"f:nodeName":{}}})";
+  for (const std::string& managers :
+       {entry("me", "v1", kAll), entry("other", "v1", kAll),
+        base::StrCat(entry("me", "v1", R"({"f:metadata":{"f:labels":{"f:a":{}}}})"), ",",
+                     entry("other", "v1", kAll)),
+        base::StrCat(entry("me", "v1", R"({"f:metadata":{"f:labels":{"f:b":{}}}})"), ",",
+                     entry("other", "v2", kAll))}) {
+    for (const std::string_view labels :
+         {R"({"a":"1","b":"1"})", R"({"a":"2","b":"1"})", R"({"a":"2"})", R"({"b":"1"})",
+          R"({"a":"1","b":"1","c":"1"})", R"({"a":"2","b":"2","c":"1"})", R"({})"}) {
+      const Value live = pod(R"({"a":"1","b":"1"})", managers);
+      const Value next = pod(labels, managers);
+      Writer writer{.manager = "me", .api_version = "v1", .subresource = "", .now = "now"};
+      const std::string direct = json::ToString(Track(arena_, schema, live, next, writer));
+      const auto applied =
+          Apply(arena_, schema, live, Parsed(R"({"metadata":{"labels":{"a":"1"}}})"), writer,
+                Force::kYes);
+      writer.cache = &cache_;
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(json::ToString(Track(arena_, schema, live, next, writer)), direct) << managers;
+        const auto again =
+            Apply(arena_, schema, live, Parsed(R"({"metadata":{"labels":{"a":"1"}}})"), writer,
+                  Force::kYes);
+        ASSERT_EQ(again.ok(), applied.ok());
+        EXPECT_EQ(json::ToString(*again), json::ToString(*applied)) << managers;
+      }
+    }
   }
 }
 

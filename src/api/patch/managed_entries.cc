@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "api/patch/fields_cache.h"
+#include "api/patch/typed.h"
 #include "base/gotext.h"
 #include "base/strings.h"
 
@@ -14,7 +16,38 @@ namespace portcullis::api::patch {
 
 using json::Value;
 
-base::Result<Entries> DecodeEntries(Value list) {
+OwnedFields::OwnedFields(FieldSet set) : set_(std::make_shared<const FieldSet>(std::move(set))) {}
+
+base::Result<OwnedFields> OwnedFields::FromJson(Value fields, const KnownSets& known) {
+  OwnedFields out;
+  if (known.cache != nullptr) out.set_ = known.cache->SetOf(*known.schema, fields);
+  if (out.set_ == nullptr) return OwnedFields(TRY(FieldSet::FromJson(fields)));
+  out.written_ = fields;
+  out.reconciled_ = known.schema;
+  return out;
+}
+
+Value OwnedFields::ToJson(json::Arena& arena) const {
+  return written_.is_null() ? (*this)->ToJson(arena) : written_;
+}
+
+void OwnedFields::Update(const FieldSet& lost, const FieldSet& won) {
+  const FieldSet& owned = **this;
+  if (won.IsWithin(owned) && lost.Intersection(owned).IsWithin(won)) return;
+  *this = owned.Difference(lost).Union(won);
+}
+
+void OwnedFields::Reconcile(const schema::Schema& schema) {
+  if (reconciled_ == &schema) return;
+  if (auto reconciled = Reconciled(schema, **this)) *this = *std::move(reconciled);
+}
+
+const FieldSet& OwnedFields::None() {
+  static const FieldSet kNone;
+  return kNone;
+}
+
+base::Result<Entries> DecodeEntries(Value list, const KnownSets& known) {
   Entries out;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> places;
   for (const Value& item : list.elements()) {
@@ -38,7 +71,8 @@ base::Result<Entries> DecodeEntries(Value list) {
                               ? std::string("missing fieldsType in managed fields entry")
                               : base::StrCat("invalid fieldsType in managed fields entry: ", type));
     }
-    entry.fields = TRY(FieldSet::FromJson(item["fieldsV1"]));
+    entry.fields = TRY(OwnedFields::FromJson(
+        item["fieldsV1"], entry.api_version == known.api_version ? known : KnownSets()));
     // What Entry::IsSameAs() compares.
     const auto [place, is_new] =
         places.try_emplace({entry.manager, entry.operation, entry.subresource,
@@ -79,7 +113,7 @@ Value EncodeEntries(json::Arena& arena, Entries& entries) {
 
 Value WithEntries(json::Arena& arena, Value object, Entries& entries) {
   entries.erase(std::remove_if(entries.begin(), entries.end(),
-                               [](const Entry& entry) { return entry.fields.empty(); }),
+                               [](const Entry& entry) { return entry.fields->empty(); }),
                 entries.end());
   if (entries.empty()) return json::RemovePath(arena, object, {"metadata", "managedFields"});
   return json::SetPath(arena, object, {"metadata", "managedFields"}, EncodeEntries(arena, entries));

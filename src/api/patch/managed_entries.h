@@ -4,15 +4,51 @@
 // the fields it owns. What managed_fields.h and scale_fields.h work on.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/patch/field_set.h"
+#include "api/schema/schema.h"
 #include "base/status.h"
 #include "json/value.h"
 
 namespace portcullis::api::patch {
+
+class FieldsCache;
+
+// Where DecodeEntries() may find sets that were read before, of entries of one version.
+struct KnownSets {
+  FieldsCache* cache = nullptr;  // null: nowhere
+  const schema::Schema* schema = nullptr;
+  std::string_view api_version;
+};
+
+// The fields of one entry. Most writes leave most entries as they are: what FieldsCache knows is neither read nor
+// written again until it changes.
+class OwnedFields {
+ public:
+  OwnedFields() = default;
+  OwnedFields(FieldSet set);  // NOLINT(google-explicit-constructor)
+  static base::Result<OwnedFields> FromJson(json::Value fields, const KnownSets& known);
+  json::Value ToJson(json::Arena& arena) const;
+
+  const FieldSet& operator*() const { return set_ != nullptr ? *set_ : None(); }
+  const FieldSet* operator->() const { return &**this; }
+  // Takes `lost` away, then adds `won`.
+  void Update(const FieldSet& lost, const FieldSet& won);
+  // See Reconciled().
+  void Reconcile(const schema::Schema& schema);
+
+ private:
+  static const FieldSet& None();
+
+  std::shared_ptr<const FieldSet> set_;  // null: none
+  // If the cache knows it: its FieldsV1, and the schema by which there is nothing to reconcile.
+  json::Value written_;
+  const schema::Schema* reconciled_ = nullptr;
+};
 
 constexpr std::string_view kApplied = "Apply";
 constexpr std::string_view kUpdated = "Update";
@@ -23,7 +59,7 @@ struct Entry {
   std::string api_version;
   std::string subresource;
   std::string time;
-  FieldSet fields;
+  OwnedFields fields;
 
   bool is_apply() const { return operation == kApplied; }
   // The same writer in the same role. An applier is the same in every version.
@@ -36,7 +72,7 @@ using Entries = std::vector<Entry>;
 
 // Of two entries that say they are the same writer the later one counts. Fails with Kubernetes'
 // texts if an entry cannot be understood.
-base::Result<Entries> DecodeEntries(json::Value list);
+base::Result<Entries> DecodeEntries(json::Value list, const KnownSets& known = {});
 // With these FieldsV1 instead of its own.
 json::Value EncodeEntry(json::Arena& arena, const Entry& entry, json::Value fields);
 // Sorted as Kubernetes sorts them, which brings `entries` into that order.

@@ -76,15 +76,15 @@ FieldSet Ownable(FieldSet fields, const Writer& writer) {
 
 // managedFields as the client wants them, if it says anything sensible, else as they are stored.
 // A single empty entry (`managedFields: [{}]`) asks for a fresh start.
-Entries StartingEntries(Value live, Value next, const Writer& writer) {
+Entries StartingEntries(Value live, Value next, const Writer& writer, const KnownSets& known) {
   const Value wanted = next["metadata"]["managedFields"];
   if (writer.subresource.empty() && wanted.is_array() && !wanted.empty()) {
     if (wanted.size() == 1 && wanted[0].is_object() && wanted[0].empty()) return {};
-    if (auto decoded = DecodeEntries(wanted); decoded.ok()) return *std::move(decoded);
+    if (auto decoded = DecodeEntries(wanted, known); decoded.ok()) return *std::move(decoded);
   } else if (writer.subresource.empty() && wanted.is_array()) {
     return {};
   }
-  auto decoded = DecodeEntries(live["metadata"]["managedFields"]);
+  auto decoded = DecodeEntries(live["metadata"]["managedFields"], known);
   return decoded.ok() ? *std::move(decoded) : Entries();
 }
 
@@ -106,7 +106,7 @@ void CapUpdateManagers(Entries& entries) {
   for (Entry* entry : updates) {
     if (count <= kMaxUpdateManagers) break;
     Bucket& bucket = buckets[entry->api_version];
-    bucket.fields.push_back(&entry->fields);
+    bucket.fields.push_back(&*entry->fields);
     if (bucket.entry == nullptr) {
       bucket.entry = entry;
       entry->manager = kAncientManager;
@@ -134,16 +134,14 @@ class Changes {
 
   // Whether they cannot be told: see Comparison.
   bool nameless() const { return whole_.nameless; }
-  // All that is new or different, in the version of the request. REQUIRES: the last call on this.
-  FieldSet TakeTouched() {
-    if (whole_.modified.empty()) return std::move(whole_.added);
-    return whole_.modified.Union(whole_.added);
-  }
+  // All that is new or different, in the version of the request.
+  FieldSet Touched() const { return whole_.modified.Union(whole_.added); }
 
-  // What a write through this endpoint can change, which is what others may lose, and the schema by
-  // which it is told.
+  // What a write through this endpoint can change, which is what others may lose: all of it, and what of that is new
+  // or different; and the schema by which it is told.
   struct Lost {
-    Comparison change;
+    FieldSet all;
+    FieldSet touched;
     const schema::Schema* schema;
   };
 
@@ -158,15 +156,14 @@ class Changes {
     if (!after.ok()) return Failed(after.status().Annotate("failed to convert new object"));
     std::optional<Lost>& made = by_version_[version];
     if (after->schema == nullptr) return nullptr;
-    Comparison change = Compare(after->schema, before->object, after->object);
-    if (after->resets) change = Lasting(std::move(change));
-    return &made.emplace(Lost{std::move(change), after->schema});
+    const Comparison change = Compare(after->schema, before->object, after->object);
+    return &made.emplace(LostBy(change, *after->schema, after->resets));
   }
   const base::Status& error() const { return error_; }
 
  private:
   const Lost& Own() {
-    if (!own_) own_ = Lost{Lasting(whole_), &schema_};
+    if (!own_) own_ = LostBy(whole_, schema_, true);
     return *own_;
   }
 
@@ -175,12 +172,12 @@ class Changes {
     return &Own();
   }
 
-  Comparison Lasting(Comparison change) const {
-    if (writer_.reset == nullptr) return change;
-    for (FieldSet* fields : {&change.added, &change.modified, &change.removed}) {
-      fields->Prune(*writer_.reset);
-    }
-    return change;
+  Lost LostBy(const Comparison& change, const schema::Schema& schema, bool resets) const {
+    FieldSet touched = change.modified.Union(change.added);
+    if (resets && writer_.reset != nullptr) touched.Prune(*writer_.reset);
+    FieldSet removed = change.removed;
+    if (resets && writer_.reset != nullptr) removed.Prune(*writer_.reset);
+    return {touched.Union(removed), std::move(touched), &schema};
   }
 
   base::Result<Versions::View> View(const std::string& version, Value object) const {
@@ -199,24 +196,19 @@ class Changes {
   base::Status error_;
 };
 
-void Reconcile(const schema::Schema& schema, FieldSet& fields) {
-  if (auto reconciled = Reconciled(schema, fields)) fields = *std::move(reconciled);
-}
-
 // Takes from everybody but `except` what a write has changed; from who wrote in a version that is
-// gone, everything.
-void Disown(Entries& entries, Changes& changes, const Entry* except) {
+// gone, everything. `own` gets `won` for it.
+void Disown(Entries& entries, Changes& changes, const Entry* except, const Entry* own = nullptr,
+            const FieldSet& won = {}) {
   for (Entry& entry : entries) {
     if (&entry == except) continue;
     const Changes::Lost* lost = changes.In(entry.api_version);
     if (lost == nullptr) {
-      entry.fields = FieldSet();
+      entry.fields = {};
       continue;
     }
-    Reconcile(*lost->schema, entry.fields);
-    entry.fields.Subtract(lost->change.modified);
-    entry.fields.Subtract(lost->change.added);
-    entry.fields.Subtract(lost->change.removed);
+    entry.fields.Reconcile(*lost->schema);
+    entry.fields.Update(lost->all, &entry == own ? won : FieldSet());
   }
 }
 
@@ -345,7 +337,7 @@ bool Application::MayLose(const Entry& last, const FieldSet& claimed) const {
   };
   const bool one_version =
       is_of_request(last) && std::all_of(entries_.begin(), entries_.end(), is_of_request);
-  return !last.fields.empty() && !(one_version && last.fields.IsWithin(claimed));
+  return !last.fields->empty() && !(one_version && last.fields->IsWithin(claimed));
 }
 
 // Drops what the writer applied last time, applies no more, and no other manager owns.
@@ -359,14 +351,14 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
                 In(last.api_version, merged)));
   // What was applied in a version that is gone cannot be found again.
   if (whole.schema == nullptr) return merged;
-  const FieldSet named = WithNamedFields(whole.schema, last.fields);
+  const FieldSet named = WithNamedFields(whole.schema, *last.fields);
   Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);
   // Give back what somebody (the writer included) owns, version by version, the last applied one first: what an
   // earlier version keeps as one text is there again as a whole once a part of it is …
   std::map<std::pair<bool, std::string>, std::vector<const FieldSet*>> owned;
   for (const Entry& entry : entries_) {
     const std::string& version = writer_.versions != nullptr ? entry.api_version : last.api_version;
-    owned[{version != last.api_version, version}].push_back(&entry.fields);
+    owned[{version != last.api_version, version}].push_back(&*entry.fields);
   }
   for (const auto& [place, sets] : owned) {
     const std::string& version = place.second;
@@ -394,14 +386,11 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
 
 std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& changes) const {
   std::vector<ConflictOf> out;
-  std::map<const Changes::Lost*, FieldSet> touched;
   for (const Entry& entry : entries_) {
     if (&entry == &own) continue;
     const Changes::Lost* lost = changes.In(entry.api_version);
     if (lost == nullptr) continue;
-    const auto [changed, is_new] = touched.try_emplace(lost);
-    if (is_new) changed->second = lost->change.modified.Union(lost->change.added);
-    for (FieldPathSteps& path : entry.fields.Intersection(changed->second).Paths()) {
+    for (FieldPathSteps& path : entry.fields->Intersection(lost->touched).Paths()) {
       out.push_back({Describe(entry), Identifier(entry), std::move(path)});
     }
   }
@@ -427,8 +416,8 @@ base::Status Application::OwnByNobody(Value plain) {
               .api_version = std::string(writer_.api_version),
               .subresource = std::string(writer_.subresource),
               .time = std::string(writer_.now),
-              .fields = Ownable(all.TakeTouched(), writer_)};
-  if (!entry.fields.empty()) {
+              .fields = Ownable(all.Touched(), writer_)};
+  if (!entry.fields->empty()) {
     entries_.push_back(std::move(entry));
     Note(writer_, true);
   }
@@ -452,7 +441,8 @@ base::Status Application::CheckConfiguration() const {
 base::Result<Value> Application::Run(Force force) {
   Note(writer_, false);
   const Value stored = live_.is_object() ? live_ : json::MakeObject(arena_, {});
-  auto decoded = DecodeEntries(stored["metadata"]["managedFields"]);
+  auto decoded = DecodeEntries(stored["metadata"]["managedFields"],
+                               {writer_.cache, &schema_, writer_.api_version});
   if (decoded.ok()) entries_ = *std::move(decoded);
   const Value plain = WithoutManagedFields(arena_, stored);
   if (entries_.empty() && !plain.empty()) TRY(OwnByNobody(plain));
@@ -467,7 +457,7 @@ base::Result<Value> Application::Run(Force force) {
   // The fields of each manager are looked at in its own version first.
   for (Entry& entry : entries_) {
     const Versions::View view = TRY(In(entry.api_version, plain));
-    if (view.schema != nullptr) Reconcile(*view.schema, entry.fields);
+    if (view.schema != nullptr) entry.fields.Reconcile(*view.schema);
   }
 
   FieldSet claimed = FieldsOf(&schema_, config_);
@@ -490,6 +480,7 @@ base::Result<Value> Application::Run(Force force) {
   }
   Disown(entries_, changes, &own);
   own.fields = claimed.Difference(StrippedFields());
+  if (before && *before->fields == *own.fields) own.fields = before->fields;  // with its text
   // An apply that changes nothing but who owns it does not count as a write: its entry keeps its time, a new
   // one has none, and the object stays as it is stored, raw JSON in the order that it was sent in included.
   if (plain == merged) {
@@ -537,7 +528,7 @@ std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, 
                               Value object, const Writer& writer) {
   const NotOwned not_owned{writer.reset, &StrippedFields()};
   const auto fields =
-      writer.cache != nullptr
+      writer.cache != nullptr && writer.cache->EmptyOf(schema).IsSameAs(empty)
           ? writer.cache->FieldsOfNew(arena, schema, empty, object, writer.sent, not_owned)
           : FieldsOfNew(arena, schema, empty, object, writer.sent, not_owned);
   if (!fields) return std::nullopt;
@@ -553,7 +544,8 @@ std::optional<Value> TrackNew(json::Arena& arena, const schema::Schema& schema, 
 Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value next,
             const Writer& writer) {
   Note(writer, false);
-  Entries entries = StartingEntries(live, next, writer);
+  Entries entries =
+      StartingEntries(live, next, writer, {writer.cache, &schema, writer.api_version});
   // Who wrote an object whose managers have been taken away is not tracked until it is applied.
   if (entries.empty() && !live["metadata"]["uid"].AsString().empty()) {
     return WithoutManagedFields(arena, next);
@@ -566,22 +558,21 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   }
   Changes changes(schema, before, after, writer);
   if (changes.nameless() || !Fits(schema, before) || !Fits(schema, after)) return after;
-  if (!entries.empty()) Disown(entries, changes, nullptr);
+  Entry own = UpdateBy(writer);
+  FieldSet won = Ownable(changes.Touched(), writer);
+  const auto same = std::find_if(entries.begin(), entries.end(),
+                                 [&](const Entry& entry) { return entry.IsSameAs(own); });
+  Disown(entries, changes, nullptr, same == entries.end() ? nullptr : &*same, won);
   // Kubernetes gives up: the object has no managers any more.
   if (!changes.error().ok()) return after;
 
-  Entry own = UpdateBy(writer);
-  own.fields = Ownable(changes.TakeTouched(), writer);
-  if (!own.fields.empty()) {
+  if (!won.empty()) {
     Note(writer, true);
-    const auto same = std::find_if(entries.begin(), entries.end(),
-                                   [&](const Entry& entry) { return entry.IsSameAs(own); });
     if (same == entries.end()) {
+      own.fields = std::move(won);
       entries.push_back(std::move(own));
     } else {
-      own.fields = own.fields.IsWithin(same->fields) ? std::move(same->fields)
-                                                     : own.fields.Union(same->fields);
-      *same = std::move(own);
+      same->time = own.time;
     }
   }
   CapUpdateManagers(entries);

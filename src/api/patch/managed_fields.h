@@ -46,7 +46,7 @@ struct Writer {
   const Versions* versions = nullptr;
   // What Track() gets as `next`, before it was decoded; null if not known (see Compare()).
   json::Value sent = {};
-  // Null, or of the engine: `live` is what {} of a built-in kind is decoded to.
+  // Null, or of the engine: the kind is built-in, and a new object's `live` is what {} is decoded to.
   FieldsCache* cache = nullptr;
   // May be null. Set to whether an entry has got the time `now`.
   bool* noted = nullptr;

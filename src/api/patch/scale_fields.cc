@@ -44,7 +44,7 @@ base::Result<Value> ScaleManagedFields(json::Arena& arena, Value parent,
   for (Entry& entry : entries) {
     const auto path = paths.find(entry.api_version);
     if (path == paths.end() || path->second.empty()) continue;
-    if (!entry.fields.Has(std::span(path->second))) continue;
+    if (!entry.fields->Has(std::span(path->second))) continue;
     entry.api_version = kScaleVersion;
     entry.fields = Only(PathInScale());
     out.push_back(std::move(entry));
@@ -60,7 +60,7 @@ base::Result<Value> ParentManagedFields(json::Arena& arena, Value parent, Value 
   for (Entry& entry : entries) {
     const auto path = paths.find(entry.api_version);
     if (path == paths.end()) continue;
-    if (path->second.empty() || !entry.fields.Has(std::span(path->second))) {
+    if (path->second.empty() || !entry.fields->Has(std::span(path->second))) {
       out.push_back(std::move(entry));
       continue;
     }
@@ -69,13 +69,13 @@ base::Result<Value> ParentManagedFields(json::Arena& arena, Value parent, Value 
     if (same != of_scale.end()) {
       of_scale.erase(same);
     } else {
-      entry.fields.Subtract(Only(path->second));
+      entry.fields.Update(Only(path->second), {});
     }
-    if (!entry.fields.empty()) out.push_back(std::move(entry));
+    if (!entry.fields->empty()) out.push_back(std::move(entry));
   }
   const auto own = paths.find(api_version);
   for (Entry& entry : of_scale) {
-    if (own == paths.end() || !entry.fields.Has(std::span(PathInScale()))) continue;
+    if (own == paths.end() || !entry.fields->Has(std::span(PathInScale()))) continue;
     entry.api_version = api_version;
     entry.time.clear();
     entry.fields = Only(own->second);

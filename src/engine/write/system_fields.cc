@@ -214,7 +214,10 @@ FieldWriter::FieldWriter(Operation& op, std::string_view manager, const api::Gro
   writer_.now = now_;
   writer_.reset = &reset_;
   writer_.noted = &op.has_fresh_times;
-  if (kind == op.resource->kind) writer_.versions = &versions_;
+  if (kind == op.resource->kind) {
+    writer_.versions = &versions_;
+    if (!op.resource->custom) writer_.cache = op.world.fields;
+  }
 }
 
 json::Value TrackFields(Operation& op, json::Value live, json::Value next,
@@ -224,7 +227,6 @@ json::Value TrackFields(Operation& op, json::Value live, json::Value next,
   const FieldWriter by(op, manager, op.resource->kind);
   api::patch::Writer writer = by.writer();
   if (live.is_null()) {
-    if (!op.resource->custom) writer.cache = op.world.fields;
     live = writer.cache != nullptr ? writer.cache->EmptyOf(*schema)
                                    : EmptyObject(op.arena, *op.resource);
   }
