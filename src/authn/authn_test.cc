@@ -101,7 +101,7 @@ class ServiceAccountToken : public ::testing::TestWithParam<std::string> {
     } else {
       key_ = pki::MakeAuthority("x", clock_.Now())->key_pem;
     }
-    signer_ = std::move(MakeTokenSigner(key_, "https://issuer", clock_)).value();
+    signer_ = std::move(MakeTokenSigner(key_, "https://issuer", {key_}, clock_)).value();
   }
   std::unique_ptr<TokenAuthenticator> Verifier(std::string issuer = "https://issuer",
                                                ClaimsCheck check = {}) {
@@ -197,13 +197,16 @@ TEST_P(ServiceAccountToken, IsRefusedWhenChanged) {
 INSTANTIATE_TEST_SUITE_P(All, ServiceAccountToken, ::testing::Values("RS256", "ES256"),
                          [](const auto& test) { return test.param; });
 
-TEST(TokenSigner, PublishesItsKey) {
+TEST(TokenSigner, PublishesAllKeysThatVerify) {
   base::FakeClock clock;
-  auto signer = MakeTokenSigner(*pki::MakeRsaKey(), "i", clock);
+  const std::string key = *pki::MakeRsaKey();
+  auto signer = MakeTokenSigner(key, "i", {*pki::MakeEcKey(), key}, clock);
   ASSERT_TRUE(signer.ok());
-  EXPECT_EQ((*signer)->KeySetJson().substr(0, 38), R"({"keys":[{"use":"sig","kty":"RSA","kid)");
-  EXPECT_NE((*signer)->KeySetJson().find(R"("e":"AQAB")"), std::string::npos);
-  EXPECT_EQ(MakeTokenSigner("garbage", "i", clock).status().message(),
+  const std::string& keys = (*signer)->KeySetJson();
+  EXPECT_EQ(keys.substr(0, 37), R"({"keys":[{"use":"sig","kty":"EC","kid)");
+  EXPECT_NE(keys.find(R"("},{"use":"sig","kty":"RSA","kid)"), std::string::npos);
+  EXPECT_NE(keys.find(R"("e":"AQAB"}]})"), std::string::npos);
+  EXPECT_EQ(MakeTokenSigner("garbage", "i", {}, clock).status().message(),
             "data does not contain a valid RSA or ECDSA private key");
 }
 

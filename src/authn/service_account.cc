@@ -53,8 +53,12 @@ std::string ClaimsJson(const ServiceAccountClaims& claims, std::string_view issu
 
 class Signer final : public TokenSigner {
  public:
-  Signer(std::shared_ptr<const JwtKey> key, std::string issuer, const base::Clock& clock)
-      : key_(std::move(key)), issuer_(std::move(issuer)), clock_(clock) {}
+  Signer(std::shared_ptr<const JwtKey> key, std::string issuer, std::string key_set,
+         const base::Clock& clock)
+      : key_(std::move(key)),
+        issuer_(std::move(issuer)),
+        key_set_(std::move(key_set)),
+        clock_(clock) {}
 
   base::Result<std::string> Sign(ServiceAccountClaims& claims,
                                  base::Duration lifetime) const override {
@@ -64,24 +68,28 @@ class Signer final : public TokenSigner {
     claims.id = base::Uuid();
     return SignJwt(*key_, ClaimsJson(claims, issuer_));
   }
-  std::string KeySetJson() const override {
-    return base::StrCat(R"({"keys":[)", key_->JsonWebKey(), "]}");
-  }
+  const std::string& KeySetJson() const override { return key_set_; }
 
  private:
   const std::shared_ptr<const JwtKey> key_;
   const std::string issuer_;
+  const std::string key_set_;
   const base::Clock& clock_;
 };
 
 }  // namespace
 
-base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(std::string_view private_key_pem,
-                                                           std::string issuer,
-                                                           const base::Clock& clock) {
+base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(
+    std::string_view private_key_pem, std::string issuer,
+    const std::vector<std::string>& public_keys, const base::Clock& clock) {
   auto key = TRY(ParseJwtSigningKey(private_key_pem));
-  return std::unique_ptr<TokenSigner>(
-      std::make_unique<Signer>(std::move(key), std::move(issuer), clock));
+  std::vector<std::string> published;
+  for (const std::string& pem : public_keys) {
+    for (const auto& one : TRY(ParseJwtKeys(pem))) published.push_back(one->JsonWebKey());
+  }
+  return std::unique_ptr<TokenSigner>(std::make_unique<Signer>(
+      std::move(key), std::move(issuer),
+      base::StrCat(R"({"keys":[)", base::Join(published, ","), "]}"), clock));
 }
 
 std::string ServiceAccountUser(std::string_view ns, std::string_view name) {

@@ -52,14 +52,14 @@ class TokenSigner {
   // The token; fills issued_at, expires_at and id of the claims.
   virtual base::Result<std::string> Sign(ServiceAccountClaims& claims,
                                          base::Duration lifetime) const = 0;
-  // The JSON Web Key Set for /openid/v1/jwks.
-  virtual std::string KeySetJson() const = 0;
+  // The JSON Web Key Set for /openid/v1/jwks: all keys that tokens are verified with.
+  virtual const std::string& KeySetJson() const = 0;
 };
 
-// Makes a signer from a private key in PEM (RSA or EC P-256).
-base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(std::string_view private_key_pem,
-                                                           std::string issuer,
-                                                           const base::Clock& clock);
+// Makes a signer from a private key in PEM (RSA or EC P-256). `public_keys`: see ServiceAccountTokenOptions.
+base::Result<std::unique_ptr<TokenSigner>> MakeTokenSigner(
+    std::string_view private_key_pem, std::string issuer,
+    const std::vector<std::string>& public_keys, const base::Clock& clock);
 
 // Checks the objects a verified token is bound to: an error if the service account (or pod, secret,
 // node) is gone or has another uid.

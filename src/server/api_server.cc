@@ -394,7 +394,7 @@ class Server final : public ApiServer {
     engine.webhook_service_map = options_.webhook_service_map;
     engine.dials_cluster_ips = options_.service_cluster_ip_range_given;
     engine.route_to_endpoints = options_.enable_aggregator_routing;
-    engine.token_settings = {options_.service_account_issuer, options_.api_audiences,
+    engine.token_settings = {options_.service_account_issuer, ApiAudiencesOf(options_),
                              options_.service_account_max_token_expiration,
                              options_.service_account_extend_token_expiration};
     engine_ = TRY(engine::Engine::Create(std::move(engine)));

@@ -50,6 +50,15 @@ Options WithPairOfCertDir(Options options) {
   return options;
 }
 
+std::vector<std::string> IssuersOf(const Options& options) {
+  if (!options.service_account_issuers.empty()) return options.service_account_issuers;
+  return {options.service_account_issuer};
+}
+
+std::vector<std::string> ApiAudiencesOf(const Options& options) {
+  return options.api_audiences.empty() ? IssuersOf(options) : options.api_audiences;
+}
+
 std::string PkiFolderOf(const Options& options) {
   if (options.data_dir.empty()) return "";
   return options.cert_dir.empty() ? base::StrCat(options.data_dir, "/pki") : options.cert_dir;
@@ -83,13 +92,16 @@ base::Result<Credentials> PrepareCredentials(const Options& options, std::string
     }
   } else {
     credentials.signing_key_pem = TRY(folder.Key("sa"));
+    credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
   }
-  credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
   for (const std::string& file : options.service_account_key_files) {
     credentials.verifying_keys_pem.push_back(TRY(base::ReadFile(file)));
     if (auto keys = authn::ParseJwtKeys(credentials.verifying_keys_pem.back()); !keys.ok()) {
       return keys.status().Annotate(base::StrCat("--service-account-key-file=", file));
     }
+  }
+  if (credentials.verifying_keys_pem.empty()) {
+    credentials.verifying_keys_pem.push_back(credentials.signing_key_pem);
   }
   return credentials;
 }

@@ -28,12 +28,18 @@ struct Credentials {
   pki::KeyPair serving;
   pki::KeyPair administrator;
   std::string signing_key_pem;
+  // Of --service-account-key-file, and the key that signs if it was made here or there is no other.
   std::vector<std::string> verifying_keys_pem;
 };
 
 // With the pair apiserver.crt and apiserver.key of --cert-dir as the serving certificate, if it is
 // there and no flag names another, as kube-apiserver takes it.
 Options WithPairOfCertDir(Options options);
+
+// Whose service account tokens count, the one that signs first.
+std::vector<std::string> IssuersOf(const Options& options);
+// --api-audiences, else the issuers: tokens of a former one go on.
+std::vector<std::string> ApiAudiencesOf(const Options& options);
 
 // The folder with the authority; "" if that is in memory.
 std::string PkiFolderOf(const Options& options);

@@ -119,6 +119,7 @@ struct Options {
   std::vector<std::string> service_account_issuers;
   std::vector<std::string> service_account_key_files;
   std::string service_account_signing_key_file;
+  std::string service_account_jwks_uri;  // "": /openid/v1/jwks of this server
   std::string service_account_signing_endpoint;
   std::vector<std::string> api_audiences;
   bool service_account_lookup = true;

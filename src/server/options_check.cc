@@ -82,6 +82,18 @@ void CheckIssuers(const Options& options, std::vector<std::string>& problems) {
   }
 }
 
+void CheckKeySetUri(const Options& options, std::vector<std::string>& problems) {
+  if (options.service_account_jwks_uri.empty()) return;
+  const auto url = golang::ParseUrl(options.service_account_jwks_uri);
+  if (!url.ok()) {
+    problems.push_back(
+        base::StrCat("service-account-jwks-uri must be a valid URL: ", url.status().message()));
+  } else if (url->scheme != "https") {
+    problems.push_back(base::StrCat("service-account-jwks-uri requires https scheme, parsed as: ",
+                                    url->ToString()));
+  }
+}
+
 // None if they cannot be read, which is said elsewhere.
 std::vector<pki::CertificateInfo> CertificatesOf(const std::string& file) {
   const auto pem = base::ReadFile(file);
@@ -452,6 +464,7 @@ std::vector<std::string> CheckOptions(const Options& options) {
   }
   CheckAuthentication(options, problems);
   CheckIssuers(options, problems);
+  CheckKeySetUri(options, problems);
   CheckFrontProxies(options, problems);
   CheckAuthorization(options, problems);
   CheckAudit(options, problems);

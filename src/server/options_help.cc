@@ -11,7 +11,7 @@ namespace {
 // The flags below a heading of --help. A name that ends with a dash stands for all that begin so.
 struct Group {
   std::string_view heading;
-  std::string_view flags[23];
+  std::string_view flags[24];
 };
 
 constexpr Group kGroups[] = {
@@ -52,6 +52,7 @@ constexpr Group kGroups[] = {
       "requestheader-username-headers",
       "service-account-extend-token-expiration",
       "service-account-issuer",
+      "service-account-jwks-uri",
       "service-account-key-file",
       "service-account-lookup",
       "service-account-max-token-expiration",

@@ -45,6 +45,7 @@ WRONG = [
     (["--tls-cert-file=/etc/hostname", "--tls-private-key-file=/etc/hostname"], "failed to find any PEM data", 2),
     (["--tls-cert-file=/etc/hostname"], "must be given together", 2),
     (["--token-auth-file=/etc/hostname"], "--token-auth-file=/etc/hostname: ", 2),
+    (["--service-account-jwks-uri=http://a"], "service-account-jwks-uri requires https scheme, parsed as: http://a", 2),
     (["extra"], 'unknown command "extra"', 2),
 ]
 

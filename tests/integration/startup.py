@@ -283,6 +283,60 @@ def issuer(program):
     return 2
 
 
+def token_keys(program):
+    """Tokens go on while their key and their issuer are replaced, as with kube-apiserver."""
+    with tempfile.TemporaryDirectory() as folder:
+        keys = pathlib.Path(folder, "keys")
+        keys.mkdir()
+        for name, kind in (("old", ["genrsa", "2048"]), ("new", ["ecparam", "-name", "prime256v1", "-genkey", "-noout"])):
+            subprocess.run(["openssl", kind[0], "-out", keys / f"{name}.key", *kind[1:]], check=True, capture_output=True)
+            subprocess.run(["openssl", "pkey", "-in", keys / f"{name}.key", "-pubout", "-out", keys / f"{name}.pub"], check=True)
+
+        def flags(signing, verifying, *issuers):
+            return [f"--service-account-signing-key-file={keys}/{signing}.key",
+                    *(f"--service-account-key-file={keys}/{name}.pub" for name in verifying),
+                    *(f"--service-account-issuer={issuer}" for issuer in issuers)]
+
+        def documents(server):
+            connection = server.connect()
+            found = []
+            for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                text = answer.read()
+                found.append(json.loads(text) if answer.status == 200 else answer.status)
+            return found
+
+        def authenticated(server, token):
+            return server.call("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {
+                "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}})[1]["status"].get("authenticated", False)
+
+        before, after = "https://before.example.com", "https://after.example.com"
+        server = Server(program, folder, *flags("old", ["old"], before))
+        status, made = server.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+        assert status == 201, made
+        token = server.call("POST", "/api/v1/namespaces/default/serviceaccounts/a/token", {"spec": {}})[1]["status"]["token"]
+        assert server.end(signal.SIGTERM) == 0
+        # Flags; whether the token counts; algorithms and number of the keys that are published; where they are.
+        elsewhere = "https://keys.example.com/jwks"
+        for given, counts, algorithms, number, uri in [
+                (flags("new", ["old", "new"], before), True, ["ES256", "RS256"], 2, None),
+                (flags("new", ["new", "old"], after, before), True, ["ES256", "RS256"], 2, None),
+                ([*flags("new", ["new", "old"], after), f"--service-account-jwks-uri={elsewhere}"], False, ["ES256", "RS256"], 2, elsewhere),
+                (flags("old", ["new"], before), False, ["ES256"], 1, None)]:
+            server = Server(program, folder, *given)
+            about, published = documents(server)
+            assert authenticated(server, token) == counts, given
+            assert (about["id_token_signing_alg_values_supported"], len(published["keys"])) == (algorithms, number), (given, about, published)
+            assert about["jwks_uri"] == (uri or f"https://127.0.0.1:{server.port}/openid/v1/jwks"), about
+            assert server.end(signal.SIGTERM) == 0
+        server = Server(program, folder, *flags("new", ["new"], "http://plain.example.com"))
+        assert documents(server) == [404, 404], "documents of an issuer that cannot be discovered"
+        assert not [path for path in server.call("GET", "/")[1]["paths"] if "openid" in path]
+        assert server.end(signal.SIGTERM) == 0
+    return 5
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="DIR")
@@ -293,6 +347,7 @@ def main():
     passed += older_data(program)
     passed += older_releases(program)
     passed += issuer(program)
+    passed += token_keys(program)
     restart(program)
     print(f"startup: {passed + 1} passed, 0 failed")
 

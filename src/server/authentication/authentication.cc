@@ -48,14 +48,13 @@ base::Result<Authentication> MakeAuthentication(const Options& options,
     members.push_back(TRY(authn::MakeRequestHeader(TRY(FrontProxiesOf(options)), clock)));
   }
   members.push_back(authn::MakeClientCertificate());
-  made.signer = TRY(
-      authn::MakeTokenSigner(credentials.signing_key_pem, options.service_account_issuer, clock));
+  made.signer =
+      TRY(authn::MakeTokenSigner(credentials.signing_key_pem, options.service_account_issuer,
+                                 credentials.verifying_keys_pem, clock));
   authn::ServiceAccountTokenOptions accounts;
-  accounts.issuers = options.service_account_issuers;
-  if (accounts.issuers.empty()) accounts.issuers = {options.service_account_issuer};
+  accounts.issuers = IssuersOf(options);
   accounts.public_keys = credentials.verifying_keys_pem;
-  accounts.api_audiences = options.api_audiences;
-  if (accounts.api_audiences.empty()) accounts.api_audiences = {accounts.issuers.front()};
+  accounts.api_audiences = ApiAudiencesOf(options);
   accounts.check = CheckOfBound(store, clock, metrics);
   if (options.service_account_lookup) {
     made.legacy_tokens = std::make_unique<LegacyTokens>(store, clock, metrics);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/strings.h"
+#include "golang/url.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "metrics/metrics.h"
@@ -32,6 +33,15 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::string_view kFlowControlDumps = "/debug/api_priority_and_fairness/";
+constexpr std::string_view kIssuerPath = "/.well-known/openid-configuration";
+constexpr std::string_view kKeysPath = "/openid/v1/jwks";
+
+// Whether OpenID Connect can discover this issuer; kube-apiserver does not serve its documents otherwise.
+bool IsDiscoverable(const std::string& issuer) {
+  const auto url = golang::ParseUrl(issuer);
+  return url.ok() && url->scheme == "https" && url->raw_query.empty() && url->fragment.empty();
+}
+
 }  // namespace
 
 std::vector<std::string> Documents::Parts(std::string_view path) {
@@ -99,20 +109,12 @@ std::vector<json::Value> Documents::Components(json::Arena& arena, std::string_v
 }
 
 std::vector<std::string> Documents::Paths(const Call& call) const {
-  std::vector<std::string> paths = {"/.well-known/openid-configuration",
-                                    "/api",
-                                    "/apis",
-                                    "/apis/",
-                                    "/healthz",
-                                    "/livez",
-                                    "/metrics",
-                                    "/metrics/slis",
-                                    "/openapi/v2",
-                                    "/openapi/v3",
-                                    "/openapi/v3/",
-                                    "/openid/v1/jwks",
-                                    "/readyz",
-                                    "/version"};
+  std::vector<std::string> paths = {"/api",        "/apis",        "/apis/",        "/healthz",
+                                    "/livez",      "/metrics",     "/metrics/slis", "/openapi/v2",
+                                    "/openapi/v3", "/openapi/v3/", "/readyz",       "/version"};
+  if (IsDiscoverable(env_.options->service_account_issuer)) {
+    paths.insert(paths.end(), {std::string(kIssuerPath), std::string(kKeysPath)});
+  }
   for (const api::catalog::GroupInfo& group : call.catalog->groups()) {
     const std::string prefix = group.name.empty() ? "/api" : "/apis/" + group.name;
     paths.push_back(prefix);
@@ -185,9 +187,11 @@ Reply Documents::ServeIssuer(Call& call) {
   if (auto refused = RefuseRead(call, "application/json")) return *std::move(refused);
   const std::string& issuer = env_.options->service_account_issuer;
   json::ObjectBuilder document(call.arena);
-  const std::string keys = env_.signer->KeySetJson();
+  const std::string& keys = env_.signer->KeySetJson();
+  const std::string& elsewhere = env_.options->service_account_jwks_uri;
   document.Set("issuer", issuer)
-      .Set("jwks_uri", base::StrCat("https://", env_.server_address, "/openid/v1/jwks"))
+      .Set("jwks_uri",
+           elsewhere.empty() ? base::StrCat("https://", env_.server_address, kKeysPath) : elsewhere)
       .Set("response_types_supported", json::ArrayBuilder(call.arena).Add("id_token").Build())
       .Set("subject_types_supported", json::ArrayBuilder(call.arena).Add("public").Build())
       .Set("id_token_signing_alg_values_supported", AlgorithmsOf(call.arena, keys));
@@ -272,9 +276,9 @@ Reply Documents::Serve(Call& call) {
   if (path == "/debug/admission" || path.starts_with("/debug/admission/")) {
     return env_.traces->Serve(call);
   }
-  if (env_.signer != nullptr) {
-    if (trimmed == "/openid/v1/jwks") return ServeKeys(call);
-    if (trimmed == "/.well-known/openid-configuration") return ServeIssuer(call);
+  if (trimmed == kKeysPath || trimmed == kIssuerPath) {
+    if (!IsDiscoverable(env_.options->service_account_issuer)) return PageNotFound();
+    return trimmed == kKeysPath ? ServeKeys(call) : ServeIssuer(call);
   }
   return PageNotFound();
 }
