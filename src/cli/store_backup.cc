@@ -109,8 +109,17 @@ base::Result<BackupResult> MakeBackup(const StoreOptions& options, const std::st
     return BackupResult{TRY(FromServer(options.kubeconfig, file, options.replace)), true};
   }
   const std::string database = options.database();
-  const base::Status copied = store::CopyDatabaseFile(database, file, options.replace);
-  if (copied.ok()) return BackupResult{TRY(CheckCopy(file)), false};
+  const std::string unfinished = UnfinishedName(file);
+  const base::Status copied = store::CopyDatabaseFile(database, unfinished, true);
+  if (copied.ok()) {
+    const auto report = CheckCopy(unfinished);
+    if (report.ok()) {
+      TRY(store::PlaceFile(unfinished, file, options.replace));
+      return BackupResult{*report, false};
+    }
+    ::unlink(unfinished.c_str());
+    return report.status();
+  }
   if (copied.message() != store::messages::InUse(database)) return copied;
   // The server that uses it has written how it is reached.
   const std::string kubeconfig =

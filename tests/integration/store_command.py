@@ -159,6 +159,15 @@ def damage_is_named(program, _):
         if "damaged" not in call(program, "restore", copy, f"--data-dir={folder}", "--replace", code=1):
             fail("a damaged backup was restored")
         expect("the old one", "0 damaged" in call(program, "check", f"--data-dir={folder}"), True)
+        # A backup of damaged data does not take the place of a sound one.
+        sound = f"{folder}/sound.db"
+        call(program, "backup", sound, f"--data-dir={folder}")
+        os.replace(copy, f"{folder}/portcullis.db")
+        said = call(program, "backup", sound, f"--data-dir={folder}", "--replace", code=2)
+        if "the copy is damaged" not in said:
+            fail(f"said: {said}")
+        expect("the sound backup", "0 damaged" in call(program, "check", sound), True)
+        expect("what is left over", files(folder), [])
 
 
 def a_server_is_not_disturbed(program, _):

@@ -210,6 +210,7 @@ base::Status CopyDatabaseFile(const std::string& from, const std::string& to, bo
 
 base::Status CompactDatabase(const std::string& path) {
   const Database db = TRY(LockDatabaseFile(path));
+  TRY(BringUpToDate(db.get(), path));
   TRY(Execute(db.get(), "COMMIT", path));
   TRY(Execute(db.get(), "VACUUM", path));
   return Execute(db.get(), "PRAGMA wal_checkpoint(TRUNCATE)", path);

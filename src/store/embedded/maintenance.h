@@ -46,7 +46,8 @@ base::Status WriteDatabase(const std::string& path, const Content& content,
 // Copies the database at `from` to a new file, with what is in its log.
 base::Status CopyDatabaseFile(const std::string& from, const std::string& to, bool replace);
 
-// Writes the file anew without free pages, and empties the log: deleted content is gone then.
+// Writes the file anew without free pages, and empties the log: deleted content is gone then. Error: a
+// newer format.
 base::Status CompactDatabase(const std::string& path);
 
 }  // namespace portcullis::store

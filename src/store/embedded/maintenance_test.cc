@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "base/testing/temporary_folder.h"
+#include "store/embedded/checksum.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
 #include "store/testing/objects.h"
@@ -213,6 +214,15 @@ TEST_F(Maintenance, CompactsADatabase) {
   const auto report = CheckDatabase(path_, nullptr);
   EXPECT_EQ(report->objects, 1U);
   EXPECT_EQ(report->revision, 102);
+}
+
+TEST_F(Maintenance, LeavesADatabaseOfANewerFormatAsItIs) {
+  Fill();
+  Execute(base::StrCat("UPDATE meta SET value=99, checksum=",
+                       std::to_string(ChecksumOfMeta("format", 99)), " WHERE name='format'"));
+  const auto before = base::ReadFile(path_);
+  EXPECT_THAT(CompactDatabase(path_).message(), HasSubstr("has format 99"));
+  EXPECT_EQ(*base::ReadFile(path_), *before);
 }
 
 }  // namespace
