@@ -142,6 +142,9 @@ class StoreInEtcd final : public EtcdStore {
   std::thread reader_of_all_;  // which may wait for etcd, while nothing else may
 };
 
+// A key of no object that is below the prefix: there may be no right to read others.
+std::string HealthKey(std::string_view prefix) { return base::StrCat(prefix, "/health"); }
+
 StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions& etcd,
                          const Options& options, std::unique_ptr<ValueReader> reader,
                          Listing listing, bool has_exact_progress)
@@ -156,7 +159,7 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
                    OnEvents(revision, events);
                  },
                  [this](const base::Status&) { OnLost(); }}),
-      barrier_(*client_, etcd.prefix,
+      barrier_(*client_, HealthKey(etcd.prefix),
                [this](std::int64_t revision, base::SteadyTime deadline,
                       std::function<void(base::Status)> done) {
                  WaitFor(revision, deadline, std::move(done));
@@ -192,14 +195,11 @@ void StoreInEtcd::Freshen(base::SteadyTime deadline, std::function<void(base::St
 }
 
 base::Status StoreInEtcd::Probe(base::Duration patience) const {
-  etcd::RangeRequest request;
-  request.key = base::StrCat(options_.prefix, "/health");
-  request.keys_only = true;
+  etcd::RangeRequest request{.key = HealthKey(options_.prefix), .keys_only = true};
   const auto answer = etcd::Await<etcd::RangeResponse>([&](auto done) {
     client_->Range(std::move(request), options_.clock->Steady() + patience, std::move(done));
   });
-  const base::Status status = answer.status();
-  return status.ok() ? status : status.Annotate("error getting data from etcd");
+  return answer.ok() ? base::OkStatus() : answer.status().Annotate("error getting data from etcd");
 }
 
 void StoreInEtcd::WaitFor(std::int64_t wanted, base::SteadyTime deadline,

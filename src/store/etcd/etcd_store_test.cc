@@ -16,7 +16,6 @@
 
 #include "base/memory_reserve.h"
 #include "store/at_rest.h"
-#include "store/etcd/follower.h"
 #include "store/etcd/rules.h"
 #include "store/etcd/testing/fake_etcd.h"
 #include "store/testing/objects.h"
@@ -151,6 +150,15 @@ TEST_F(EtcdStoreTest, SeesWhatAnotherServerHasAcknowledged) {
       ASSERT_NE(reader.Get(ConfigMap("n", name)), nullptr) << version << " " << i;
     }
   }
+}
+
+TEST_F(EtcdStoreTest, NeedsNoRightsOutsideItsPrefix) {
+  etcd_.GrantOnly("/registry/");
+  const auto one = Open();
+  const auto two = Open();
+  ASSERT_TRUE(Create(*one, "a").ok());
+  ASSERT_TRUE(Freshen(*two).ok());
+  EXPECT_NE(two->Get(ConfigMap("n", "a")), nullptr);
 }
 
 TEST_F(EtcdStoreTest, ReachesRevisionsOfOtherKeys) {
@@ -582,17 +590,6 @@ TEST(HasRules, OfKindsByWhichOthersAreJudged) {
                                       {"coordination.k8s.io", "leases"},
                                       {"stable.example.com", "crontabs"}}) {
     EXPECT_FALSE(HasRules(collection)) << collection.resource;
-  }
-}
-
-TEST(HasExactProgress, IsTrueOfCorrectedVersions) {
-  for (const std::string_view version :
-       {"3.4.31", "3.5.13", "3.5.30", "3.6.0", "3.6.0-rc.1", "4.0.0"}) {
-    EXPECT_TRUE(HasExactProgress(version)) << version;
-  }
-  for (const std::string_view version :
-       {"3.4.23", "3.4.30", "3.5.0", "3.5.12", "3.3.27", "", "3", "x"}) {
-    EXPECT_FALSE(HasExactProgress(version)) << version;
   }
 }
 

@@ -94,6 +94,7 @@ class FakeClient final : public etcd::Client {
   }
   void Status(std::string, base::SteadyTime, Done<etcd::StatusResponse> done) override {
     Post([this, done = std::move(done)] {
+      if (const base::Status allowed = server_.Allows("", ""); !allowed.ok()) return done(allowed);
       etcd::StatusResponse status;
       {
         base::MutexLock lock(server_.mutex_);
@@ -180,6 +181,8 @@ std::unique_ptr<etcd::Watch> FakeClient::StartWatch(etcd::WatchRequest request,
                                                     etcd::WatchReceiver& receiver) {
   auto watch = std::make_unique<FakeWatch>(*this, std::move(request), receiver);
   Post([this, raw = watch.get()] {
+    const base::Status allowed = server_.Allows(raw->request.key, raw->request.range_end);
+    if (!allowed.ok()) return raw->receiver.OnEnd(allowed, 0);
     watches_.insert(raw);
     Deliver(*raw, false);
   });
@@ -231,6 +234,11 @@ std::unique_ptr<etcd::Client> FakeEtcd::MakeClient() { return std::make_unique<F
 std::int64_t FakeEtcd::revision() const {
   base::MutexLock lock(mutex_);
   return revision_;
+}
+
+void FakeEtcd::GrantOnly(std::string prefix) {
+  base::MutexLock lock(mutex_);
+  granted_ = std::move(prefix);
 }
 
 void FakeEtcd::set_version(std::string version) {
@@ -317,7 +325,16 @@ void FakeEtcd::Tell() {
   for (FakeClient* client : clients_) client->Look();
 }
 
-etcd::RangeResponse FakeEtcd::Range(const etcd::RangeRequest& request) {
+base::Status FakeEtcd::Allows(const std::string& key, const std::string& range_end) {
+  base::MutexLock lock(mutex_);
+  if (granted_.empty()) return base::OkStatus();
+  const bool is_below = key.starts_with(granted_) && range_end <= etcd::PrefixEnd(granted_);
+  return is_below ? base::OkStatus()
+                  : base::Status::Custom(403, "PermissionDenied", "etcdserver: permission denied");
+}
+
+base::Result<etcd::RangeResponse> FakeEtcd::Range(const etcd::RangeRequest& request) {
+  TRY(Allows(request.key, request.range_end));
   base::MutexLock lock(mutex_);
   etcd::RangeResponse response;
   response.revision = revision_;

@@ -49,6 +49,9 @@ class FakeEtcd {
   // The version that members tell.
   void set_version(std::string version) PC_EXCLUDES(mutex_);
 
+  // Clients may read and watch what is below `prefix` alone, and not ask for the status: a user without the role root.
+  void GrantOnly(std::string prefix) PC_EXCLUDES(mutex_);
+
   // The next transactions are carried out, but their clients do not learn it.
   void LoseAnswers(int count) { lost_answers_ = count; }
   // The next transactions do not arrive, which their clients do not learn either.
@@ -64,7 +67,8 @@ class FakeEtcd {
     etcd::WatchEvent event;
   };
 
-  etcd::RangeResponse Range(const etcd::RangeRequest& request) PC_EXCLUDES(mutex_);
+  base::Result<etcd::RangeResponse> Range(const etcd::RangeRequest& request) PC_EXCLUDES(mutex_);
+  base::Status Allows(const std::string& key, const std::string& range_end) PC_EXCLUDES(mutex_);
   base::Result<etcd::TxnResponse> Txn(const etcd::TxnRequest& request) PC_EXCLUDES(mutex_);
   void Apply(const etcd::Op& op, std::int64_t revision) PC_REQUIRES(mutex_);
   bool Holds(const etcd::Compare& compare) const PC_REQUIRES(mutex_);
@@ -75,6 +79,7 @@ class FakeEtcd {
   std::int64_t compacted_ PC_GUARDED_BY(mutex_) = 0;
   std::int64_t next_lease_ PC_GUARDED_BY(mutex_) = 100;
   std::string version_ PC_GUARDED_BY(mutex_) = "3.5.30";
+  std::string granted_ PC_GUARDED_BY(mutex_);  // "": everything
   std::map<std::string, etcd::KeyValue> keys_ PC_GUARDED_BY(mutex_);
   std::vector<Change> history_ PC_GUARDED_BY(mutex_);
   std::set<FakeClient*> clients_ PC_GUARDED_BY(mutex_);
