@@ -232,7 +232,7 @@ void CheckVersionContent(Value version, bool has_status, const VersionPaths& pat
     if (has_status) CheckRootForStatus(schema, paths.schema, errors);
     FieldErrors of_schema;
     const bool is_structural = ValidateStructuralSchema(schema, paths.schema, of_schema);
-    ValidateSchemaRules(schema, is_structural, paths.schema, of_schema);
+    if (is_structural) ValidateSchemaRules(schema, paths.schema, of_schema);
     errors.insert(errors.end(), of_schema.begin(), of_schema.end());
   }
   CheckSubresources(version["subresources"], paths.subresources, errors);

@@ -124,10 +124,49 @@ bool HasNewlines(std::string_view text) {
   return text.find_first_of("\r\n") != std::string_view::npos;
 }
 
+// Of one rule of `props`.
+void CheckTexts(Value props, Value rule, const FieldPath& at, FieldErrors& errors) {
+  const std::string_view text = golang::TrimSpace(rule["rule"].AsString());
+  const std::string_view message = rule["message"].AsString();
+  if (text.empty()) {
+    errors.push_back(api::Required(at.Child("rule"), "rule is not specified"));
+  } else if (!message.empty() && golang::TrimSpace(message).empty()) {
+    errors.push_back(api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
+  } else if (HasNewlines(golang::TrimSpace(message))) {
+    errors.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
+  } else if (HasNewlines(text) && golang::TrimSpace(message).empty()) {
+    errors.push_back(api::Required(at.Child("message"),
+                                   "message must be specified if rule contains line breaks"));
+  }
+  const std::string_view expression = rule["messageExpression"].AsString();
+  if (!expression.empty() && golang::TrimSpace(expression).empty()) {
+    errors.push_back(api::Required(at.Child("messageExpression"),
+                                   "messageExpression must be non-empty if specified"));
+  }
+  if (const Value reason = rule["reason"]; !reason.is_null()) {
+    CheckOneOf(
+        reason, at.Child("reason"),
+        {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"},
+        errors);
+  }
+  const std::string_view field_path = rule["fieldPath"].AsString();
+  if (field_path.empty()) return;
+  if (golang::TrimSpace(field_path).empty()) {
+    errors.push_back(
+        api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
+  }
+  if (HasNewlines(field_path)) {
+    errors.push_back(
+        api::Invalid(at.Child("fieldPath"), field_path, "must not contain line breaks"));
+  }
+  if (!LeadsToField(props, field_path) && HasStructure(props)) {
+    errors.push_back(api::Invalid(at.Child("fieldPath"), field_path, "must be a valid path"));
+  }
+}
+
 class Checker {
  public:
-  Checker(bool is_structural, FieldErrors& errors)
-      : is_structural_(is_structural), errors_(errors) {}
+  explicit Checker(FieldErrors& errors) : errors_(errors) {}
 
   // Where a node is and what is known of how often it occurs.
   struct Place {
@@ -145,14 +184,6 @@ class Checker {
     for (const json::Member& member : props["properties"].members()) {
       Check(member.value, Below(props, member.value, place,
                                 place.path.Child("properties").Key(member.name()), atomic));
-    }
-    // Rules within these make the schema not structural; what they say is checked all the same.
-    CheckTextsWithin(props["not"], place, place.path.Child("not"));
-    for (const char* name : {"allOf", "oneOf", "anyOf"}) {
-      std::size_t index = 0;
-      for (const Value& part : props[name].elements()) {
-        CheckTextsWithin(part, place, place.path.Child(name).Index(index++));
-      }
     }
     if (const Value items = props["items"]; items.is_object()) {
       const bool keyed = props["x-kubernetes-list-type"].AsString() == "map";
@@ -177,10 +208,6 @@ class Checker {
   }
 
  private:
-  void CheckTextsWithin(Value part, const Place& place, FieldPath path) {
-    if (part.is_object()) Check(part, {std::move(path), false, place.times, place.uncorrelatable});
-  }
-
   static Place Below(Value props, Value child, const Place& place, FieldPath path,
                      bool uncorrelatable) {
     Place below;
@@ -213,53 +240,11 @@ class Checker {
   void CheckRules(Value props, const Place& place) {
     const Value rules = props["x-kubernetes-validations"];
     const FieldPath path = place.path.Child("x-kubernetes-validations");
-    std::size_t index = 0;
-    for (const Value& rule : rules.elements()) CheckTexts(props, rule, path.Index(index++));
     // Expressions of a node that is wrong would be reported for the wrong reasons.
-    if (rules.empty() || !is_structural_ || HasErrorWithin(place.path)) return;
-    index = 0;
+    if (rules.empty() || HasErrorWithin(place.path)) return;
+    std::size_t index = 0;
     for (const Value& rule : rules.elements()) {
       CheckExpressions(props, rule, path.Index(index++), place);
-    }
-  }
-
-  void CheckTexts(Value props, Value rule, const FieldPath& at) {
-    const std::string_view text = golang::TrimSpace(rule["rule"].AsString());
-    const std::string_view message = rule["message"].AsString();
-    if (text.empty()) {
-      errors_.push_back(api::Required(at.Child("rule"), "rule is not specified"));
-    } else if (!message.empty() && golang::TrimSpace(message).empty()) {
-      errors_.push_back(
-          api::Invalid(at.Child("message"), message, "must be non-empty if specified"));
-    } else if (HasNewlines(golang::TrimSpace(message))) {
-      errors_.push_back(api::Invalid(at.Child("message"), message, "must not contain line breaks"));
-    } else if (HasNewlines(text) && golang::TrimSpace(message).empty()) {
-      errors_.push_back(api::Required(at.Child("message"),
-                                      "message must be specified if rule contains line breaks"));
-    }
-    const std::string_view expression = rule["messageExpression"].AsString();
-    if (!expression.empty() && golang::TrimSpace(expression).empty()) {
-      errors_.push_back(api::Required(at.Child("messageExpression"),
-                                      "messageExpression must be non-empty if specified"));
-    }
-    if (const Value reason = rule["reason"]; !reason.is_null()) {
-      CheckOneOf(
-          reason, at.Child("reason"),
-          {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"},
-          errors_);
-    }
-    const std::string_view field_path = rule["fieldPath"].AsString();
-    if (field_path.empty()) return;
-    if (golang::TrimSpace(field_path).empty()) {
-      errors_.push_back(
-          api::Invalid(at.Child("fieldPath"), field_path, "must be non-empty if specified"));
-    }
-    if (HasNewlines(field_path)) {
-      errors_.push_back(
-          api::Invalid(at.Child("fieldPath"), field_path, "must not contain line breaks"));
-    }
-    if (!LeadsToField(props, field_path) && HasStructure(props)) {
-      errors_.push_back(api::Invalid(at.Child("fieldPath"), field_path, "must be a valid path"));
     }
   }
 
@@ -331,7 +316,6 @@ class Checker {
     if (costly_.size() > kReported) costly_.pop_back();
   }
 
-  const bool is_structural_;
   FieldErrors& errors_;
   FieldErrors expression_errors_;
   std::uint64_t total_ = 0;
@@ -556,9 +540,15 @@ class Judge {
 
 }  // namespace
 
-void ValidateSchemaRules(Value props, bool is_structural, const FieldPath& path,
-                         FieldErrors& errors) {
-  Checker checker(is_structural, errors);
+void CheckRuleTexts(Value props, const FieldPath& path, FieldErrors& errors) {
+  std::size_t index = 0;
+  for (const Value& rule : props["x-kubernetes-validations"].elements()) {
+    CheckTexts(props, rule, path.Child("x-kubernetes-validations").Index(index++), errors);
+  }
+}
+
+void ValidateSchemaRules(Value props, const FieldPath& path, FieldErrors& errors) {
+  Checker checker(errors);
   checker.Check(props, {path, /*is_resource=*/true, 1, ""});
   checker.Finish(path);
 }

@@ -14,11 +14,12 @@
 
 namespace portcullis::registry {
 
-// What is wrong with the rules of a structural schema, their estimated cost included. Only the texts
-// around the expressions are looked at in a schema that is not structural, and in those nodes at or
-// below which `errors` has an error of the schema.
-void ValidateSchemaRules(json::Value props, bool is_structural, const api::FieldPath& path,
-                         api::FieldErrors& errors);
+// What is wrong with the texts around the expressions of the schema at `path`: of its own rules, not of those below.
+void CheckRuleTexts(json::Value props, const api::FieldPath& path, api::FieldErrors& errors);
+
+// What is wrong with the expressions of a structural schema, their estimated cost included. Nodes at or below which
+// `errors` has an error of the schema are left out.
+void ValidateSchemaRules(json::Value props, const api::FieldPath& path, api::FieldErrors& errors);
 
 // What the rules refuse. `old` is null for a new object. What a rule without oldSelf refuses of a
 // value that has not changed since is no error but a warning (`warnings` may be null).

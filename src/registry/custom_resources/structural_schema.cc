@@ -12,6 +12,7 @@
 #include "registry/custom_resources/definition_text.h"
 #include "registry/custom_resources/embedded_objects.h"
 #include "registry/custom_resources/schema_defaults.h"
+#include "registry/custom_resources/schema_rules.h"
 
 namespace portcullis::registry {
 namespace {
@@ -285,6 +286,7 @@ class Vocabulary {
     }
     CheckEach(props["dependencies"], same, path.Child("dependencies"));
     CheckExtensions(props, path);
+    CheckRuleTexts(props, path, errors_);
   }
 
  private:
