@@ -373,6 +373,32 @@ TEST_F(CatalogTest, ADefinitionNamedLikeThatOfDefinitionsIsInOpenApiV3Alone) {
   EXPECT_TRUE(v3["components"]["schemas"].Has("io.k8s.apiextensions.v1.CronTab"));
 }
 
+// Names of a kube-apiserver.
+TEST_F(CatalogTest, ACustomResourceTakesNoDefinitionOfKubernetesInOpenApiV2) {
+  std::string definition(kCronTab);
+  for (const auto& [from, to] :
+       {std::pair<std::string_view, std::string_view>{"stable.example.com", "apps.api.k8s.io"},
+        {"CronTab", "Deployment"}}) {
+    for (std::size_t at = 0; (at = definition.find(from, at)) != std::string::npos; at += to.size())
+      definition.replace(at, from.size(), to);
+  }
+  const auto custom =
+      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
+  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
+  const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
+  const auto kind_of = [&](std::string_view name) {
+    return v2["definitions"][name]["x-kubernetes-group-version-kind"][0]["group"].AsString();
+  };
+  EXPECT_EQ(kind_of("io.k8s.api.apps.v1.Deployment"), "apps");
+  EXPECT_EQ(kind_of("io.k8s.api.apps.v1.Deployment_v2"), "apps.api.k8s.io");
+  EXPECT_EQ(kind_of("io.k8s.api.apps.v1.DeploymentList_v2"), "apps.api.k8s.io");
+  const json::Value paths = v2["paths"];
+  const json::Value read = paths["/apis/apps.api.k8s.io/v1/namespaces/{namespace}/crontabs/{name}"];
+  EXPECT_EQ(read["get"]["responses"]["200"]["schema"]["$ref"].AsString(),
+            "#/definitions/io.k8s.api.apps.v1.Deployment_v2");
+}
+
 TEST_F(CatalogTest, PrunesAndDefaultsCustomObjects) {
   const schema::Schema& schema = *catalog_->Find("stable.example.com", "v1", "crontabs")->schema;
   const json::Value input =

@@ -43,10 +43,10 @@ std::string KindText() {
 
 void CustomDocument::AddSchemas(const ResourceInfo& info, Value props,
                                 json::ObjectBuilder& schemas) {
-  const std::string name = CustomDefinitionName(info.kind);
+  const std::string name = CustomDefinitionName(info.kind, taken_);
   schemas.Set(arena_.Copy(name), ObjectSchema(info, props));
   const GroupVersionKind list{info.kind.group, info.kind.version, info.list_kind};
-  schemas.Set(arena_.Copy(CustomDefinitionName(list)), ListSchema(info, name));
+  schemas.Set(arena_.Copy(CustomDefinitionName(list, taken_)), ListSchema(info, name));
 }
 
 void CustomDocument::AddPaths(const ResourceInfo& info, json::ObjectBuilder& paths) {

@@ -13,7 +13,9 @@ namespace portcullis::api::catalog {
 // Confined to one thread; lives no longer than the arena.
 class CustomDocument {
  public:
-  CustomDocument(json::Arena& arena, bool v3) : arena_(arena), v3_(v3) {}
+  // `taken`: see CustomDefinitionName().
+  CustomDocument(json::Arena& arena, bool v3, json::Value taken = {})
+      : arena_(arena), v3_(v3), taken_(taken) {}
 
   // `props`: the openAPIV3Schema of the resource's version; null if there is none.
   void AddSchemas(const ResourceInfo& info, json::Value props, json::ObjectBuilder& schemas);
@@ -40,6 +42,7 @@ class CustomDocument {
 
   json::Arena& arena_;
   const bool v3_;
+  const json::Value taken_;
 };
 
 }  // namespace portcullis::api::catalog

@@ -180,8 +180,8 @@ std::string OperationName(std::string_view text, bool is_capital) {
 // The paths of one resource.
 class Paths {
  public:
-  Paths(json::Arena& arena, const ResourceInfo& info, OpenApi form)
-      : arena_(arena), info_(info), v3_(form == OpenApi::kV3) {
+  Paths(json::Arena& arena, const ResourceInfo& info, OpenApi form, Value taken)
+      : arena_(arena), info_(info), v3_(form == OpenApi::kV3), taken_(taken) {
     std::string_view group = info.resource.group;
     constexpr std::string_view kOfKubernetes = ".k8s.io";
     if (group.ends_with(kOfKubernetes)) group.remove_suffix(kOfKubernetes.size());
@@ -339,7 +339,7 @@ class Paths {
     const GroupVersionKind& kind = info_.kind;
     switch (content) {
       case Content::kList:
-        return CustomDefinitionName({kind.group, kind.version, info_.list_kind});
+        return CustomDefinitionName({kind.group, kind.version, info_.list_kind}, taken_);
       case Content::kStatus:
         return base::StrCat(kMetaTypes, "Status");
       case Content::kPatch:
@@ -347,13 +347,14 @@ class Paths {
       case Content::kDeleteOptions:
         return base::StrCat(kMetaTypes, "DeleteOptions");
       default:
-        return subresource_ == "scale" ? std::string(kScale) : CustomDefinitionName(kind);
+        return subresource_ == "scale" ? std::string(kScale) : CustomDefinitionName(kind, taken_);
     }
   }
 
   json::Arena& arena_;
   const ResourceInfo& info_;
   const bool v3_;
+  const Value taken_;
   std::string tag_;
   std::string group_name_;
   std::string_view subresource_;
@@ -361,15 +362,16 @@ class Paths {
 
 }  // namespace
 
-std::string CustomDefinitionName(const GroupVersionKind& kind) {
+std::string CustomDefinitionName(const GroupVersionKind& kind, Value taken) {
   auto parts = base::Split(kind.group, '.');
   std::reverse(parts.begin(), parts.end());
-  return base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
+  std::string name = base::StrCat(base::Join(parts, "."), ".", kind.version, ".", kind.kind);
+  return taken.Has(name) ? name + "_v2" : name;
 }
 
-void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, OpenApi version,
+void AddCustomPaths(json::Arena& arena, const ResourceInfo& info, OpenApi version, Value taken,
                     json::ObjectBuilder& paths) {
-  Paths(arena, info, version).Add(paths);
+  Paths(arena, info, version, taken).Add(paths);
 }
 
 }  // namespace portcullis::api::catalog

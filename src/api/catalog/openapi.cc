@@ -181,7 +181,7 @@ Value CustomV3(json::Arena& arena, const std::vector<const ResourceInfo*>& resou
   json::ObjectBuilder paths(arena);
   for (const ResourceInfo* info : resources) {
     made.AddSchemas(*info, text(arena, *info), schemas);
-    AddCustomPaths(arena, *info, OpenApi::kV3, paths);
+    AddCustomPaths(arena, *info, OpenApi::kV3, {}, paths);
   }
   json::ObjectBuilder document(arena);
   const Value info = json::ObjectBuilder(arena)
@@ -296,14 +296,14 @@ base::Result<std::string> OpenApiV2(const Catalog& catalog, const SchemaText& sc
   std::string text;
   Value document = ServedPart(arena, catalog,
                               TRY(UnpackDocument(catalog, kOpenApiV2Section, arena, text)), false);
-  CustomDocument made(arena, false);
+  CustomDocument made(arena, false, document["definitions"]);
   json::ObjectBuilder definitions(arena, document["definitions"]);
   json::ObjectBuilder paths(arena, document["paths"]);
   for (const ResourceInfo* info : custom) {
     // Kubernetes' own resource of that name stays as it is.
     if (IsOfDefinitions(*info) && document["paths"].Has(kDefinitions)) continue;
     made.AddSchemas(*info, schema_text(arena, *info), definitions);
-    AddCustomPaths(arena, *info, OpenApi::kV2, paths);
+    AddCustomPaths(arena, *info, OpenApi::kV2, document["definitions"], paths);
   }
   SchemaDocument of_schemas(arena, false);
   for (const ResourceInfo* info : LegacyOf(catalog, "")) {
