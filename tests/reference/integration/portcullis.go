@@ -41,7 +41,7 @@ type Server struct {
 // Flags that are not passed on: the address is chosen here, gates are told one by one.
 var ownFlags = map[string]bool{
 	"secure-port": true, "bind-address": true, "cert-dir": true, "feature-gates": true, "emulated-version": true,
-	"emulation-forward-compatible": true, "min-compatibility-version": true, "advertise-address": true, "external-hostname": true,
+	"emulation-forward-compatible": true, "min-compatibility-version": true, "external-hostname": true,
 	// What only the server of custom resources has.
 	"kubeconfig": true, "authentication-kubeconfig": true, "authentication-skip-lookup": true, "authorization-kubeconfig": true,
 }
