@@ -3,8 +3,8 @@
 #include "cel/program.h"
 
 #include <algorithm>
-#include <array>
 
+#include "base/inline_vector.h"
 #include "cel/environment.h"
 #include "cel/eval/node.h"
 
@@ -21,16 +21,12 @@ Program::~Program() = default;
 
 Outcome Program::Evaluate(const Activation& activation, json::Arena& arena,
                           const EvalOptions& options) const {
-  constexpr std::size_t kInlineSlots = 16;
-  std::array<Value, kInlineSlots> inline_slots;
-  std::vector<Value> more_slots;
+  constexpr std::size_t kUsualSlots = 16;
+  base::InlineVector<Value, kUsualSlots> slots;
+  for (std::int32_t i = 0; i < slot_count_; ++i) slots.push_back(Value());  // mostly there is none
   EvalContext context(arena, activation, options);
   context.set_follows_specification(follows_specification_);
-  context.set_slots(inline_slots.data());
-  if (static_cast<std::size_t>(slot_count_) > kInlineSlots) {
-    more_slots.resize(static_cast<std::size_t>(slot_count_));
-    context.set_slots(more_slots.data());
-  }
+  context.set_slots(slots.data());
   Outcome outcome;
   outcome.value = root_->Eval(context);
   outcome.cost = context.cost();

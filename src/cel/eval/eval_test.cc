@@ -166,6 +166,7 @@ TEST(EvalTest, Conversions) {
       {"[int].all(t, true) && ['a'].exists(string, string == 'a')", "true"},
       {"[int].exists(string, string == int)", "false"},
       {"size('äöü') + size(b'\\xff') + [1, 2].size() + {'a': 1}.size()", "7"},
+      {"size('aé€😀bcdefghé€😀')", "14"},
       {"size(oldObject)", "error: no such overload: size"},
       // The checker takes an overload for lists or texts; the values find another one.
       {"dyn([{'a': 1}]).reverse().map(e, size(e))", "[1]"},

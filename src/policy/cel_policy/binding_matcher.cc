@@ -87,20 +87,21 @@ const PolicyMatch* BindingMatcher::MatchPolicy(const Policy& policy,
     if (trace_ != nullptr) Skip(policy, nullptr, matcher_.ExplainSelectors(policy.constraints));
     return nullptr;
   }
-  if (equivalent_ != hit.equivalent) {
-    match_.resource = matcher_.Equivalent(hit.equivalent);
-    match_.kind = hit.equivalent < 0 ? inputs_.request().kind()
-                                     : services_.objects->KindFor(match_.resource,
-                                                                  inputs_.request().subresource());
-    equivalent_ = hit.equivalent;
+  if (!match_ || match_->equivalent != hit.equivalent) {
+    match_.emplace();
+    match_->equivalent = hit.equivalent;
+    match_->resource = matcher_.Equivalent(hit.equivalent);
+    match_->kind = hit.equivalent < 0 ? inputs_.request().kind()
+                                      : services_.objects->KindFor(match_->resource,
+                                                                   inputs_.request().subresource());
   }
-  if (hit.equivalent >= 0 && match_.kind.empty()) {
+  if (hit.equivalent >= 0 && match_->kind.empty()) {
     Report(on_error, policy, nullptr,
-           base::StrCat("unable to convert to ", match_.resource.ToString(), ": unknown kind"));
+           base::StrCat("unable to convert to ", match_->resource.ToString(), ": unknown kind"));
     return nullptr;
   }
-  match_.policy = &policy;
-  return &match_;
+  match_->policy = &policy;
+  return &*match_;
 }
 
 bool BindingMatcher::MatchesBinding(const Policy& policy, const Binding& binding,
@@ -164,16 +165,14 @@ base::Status BindingMatcher::VisitPolicy(const ActivePolicy& active,
   return base::OkStatus();
 }
 
-base::Result<const Matched*> MatchedObjects::As(const api::GroupVersionKind& kind,
-                                                const api::GroupVersionResource& resource) {
-  for (const Matched& matched : known_) {
-    if (matched.kind == kind && matched.resource == resource) return &matched;
-  }
-  Matched matched{kind, resource, request_.object(), request_.old_object()};
-  if (kind != request_.kind() && objects_ != nullptr) {
+base::Result<const Matched*> MatchedObjects::As(const PolicyMatch& match) {
+  const auto known = known_.find(match.equivalent);
+  if (known != known_.end()) return &known->second;
+  Matched matched{match.kind, match.resource, request_.object(), request_.old_object()};
+  if (match.kind != request_.kind() && objects_ != nullptr) {
     for (json::Value* object : {&matched.object, &matched.old_object}) {
       if (object->is_null()) continue;
-      auto converted = admission::ConvertFor(request_, *objects_, *object, kind);
+      auto converted = admission::ConvertFor(request_, *objects_, *object, match.kind);
       if (!converted.ok()) {
         return base::Invalid(
             base::StrCat("failed to convert object version: ", converted.status().message()));
@@ -181,8 +180,7 @@ base::Result<const Matched*> MatchedObjects::As(const api::GroupVersionKind& kin
       *object = *converted;
     }
   }
-  known_.push_back(std::move(matched));
-  return &known_.back();
+  return &known_.emplace(match.equivalent, std::move(matched)).first->second;
 }
 
 }  // namespace portcullis::policy

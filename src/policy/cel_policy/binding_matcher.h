@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +32,7 @@ struct ConfigurationError {
 // Where a policy's rules have matched, and what follows from it.
 struct PolicyMatch {
   const Policy* policy = nullptr;
+  std::int32_t equivalent = -1;  // as in Hit; kind and resource follow from it
   api::GroupVersionKind kind;
   api::GroupVersionResource resource;
 };
@@ -75,9 +76,8 @@ class BindingMatcher {
   admission::Trace* const trace_;  // null if the request is not traced
   std::size_t explained_ = 0;      // policies that have their steps
   std::size_t matched_ = 0;        // policies and bindings so far
-  // Of the policy under way. Most policies match the same resource: its names are copied when it changes.
-  PolicyMatch match_;
-  std::optional<std::int32_t> equivalent_;  // the resource of match_; none yet
+  // Of the policy under way; none yet. Most policies match the same resource: its names are copied when it changes.
+  std::optional<PolicyMatch> match_;
   const bool keep_param_type_;
 };
 
@@ -92,13 +92,12 @@ class MatchedObjects {
       : request_(request), objects_(objects) {}
   // The error is one of configuration: `failed to convert object version: …`.
   // Valid as long as this.
-  base::Result<const Matched*> As(const api::GroupVersionKind& kind,
-                                  const api::GroupVersionResource& resource);
+  base::Result<const Matched*> As(const PolicyMatch& match);
 
  private:
   const admission::Request& request_;
   const admission::ObjectInterfaces* objects_;
-  std::deque<Matched> known_;
+  std::map<std::int32_t, Matched> known_;  // by PolicyMatch::equivalent
 };
 
 }  // namespace portcullis::policy

@@ -3,7 +3,9 @@
 #include "policy/cel_policy/validating.h"
 
 #include <map>
-#include <set>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "admission/errors.h"
 #include "admission/survey.h"
@@ -106,7 +108,7 @@ class Dispatcher {
       FinishPolicy();
       policy_ = match.policy;
     }
-    auto matched = objects_.As(match.kind, match.resource);
+    auto matched = objects_.As(match);
     if (!matched.ok()) {
       if (admission::Trace* trace = request_.recorder().trace()) {
         trace->Begin(ActorOf(*policy_, bound.binding));
@@ -136,12 +138,12 @@ class Dispatcher {
 
   // Bindings with equal inputs share the evaluation.
   const Verdict& VerdictFor(const Matched& matched, const Param& param) {
-    const auto [known, is_new] = verdicts_.try_emplace(param.key);
-    Verdict& verdict = known->second;
-    if (!is_new) return verdict;
+    // Mostly there is no parameter, and no map to make.
+    std::optional<Verdict>& verdict = param.key.empty() ? without_parameter_ : verdicts_[param.key];
+    if (verdict) return *verdict;
     verdict = EvaluatePolicy(services_, *policy_, inputs_, matched, param.object);
-    if (admission::Trace* trace = request_.recorder().trace()) trace->AddCost(verdict.cost);
-    return verdict;
+    if (admission::Trace* trace = request_.recorder().trace()) trace->AddCost(verdict->cost);
+    return *verdict;
   }
 
   void Take(const Binding& binding, const Verdict& verdict) {
@@ -223,6 +225,7 @@ class Dispatcher {
     }
     audit_values_.clear();
     verdicts_.clear();
+    without_parameter_.reset();
   }
 
   // The first refusal stays; a survey gets every one, with the index of its validation.
@@ -249,7 +252,8 @@ class Dispatcher {
   base::Status refusal_;
   // Of the policy under way.
   const Policy* policy_ = nullptr;
-  std::map<std::string, Verdict> verdicts_;  // by parameter
+  std::map<std::string, std::optional<Verdict>> verdicts_;  // by parameter
+  std::optional<Verdict> without_parameter_;
   std::map<std::string, std::vector<std::string>> audit_values_;
 };
 
