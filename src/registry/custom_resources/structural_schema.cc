@@ -28,6 +28,14 @@ constexpr std::string_view kMapType = "x-kubernetes-map-type";
 // Where a schema stands; decides what the message about a missing type says.
 enum class Place { kRoot, kField, kItems };
 
+// Whether Go's structural form lacks this member of a schema: it makes such a list or map anew, if something is in it.
+bool IsLeftOut(const json::Member& member) {
+  constexpr std::string_view kMadeAnew[] = {
+      "enum", "allOf", "anyOf", "oneOf", "patternProperties", "definitions", "dependencies"};
+  return member.value.empty() &&
+         std::count(std::begin(kMadeAnew), std::end(kMadeAnew), member.name()) > 0;
+}
+
 // The invariants of structural schemas (pkg/apiserver/schema/validation.go).
 class Invariants {
  public:
@@ -104,7 +112,9 @@ class Invariants {
   // anyOf: [{type: integer}, {type: string}], the one place where types may be nested.
   static bool IsPattern(Value any_of) {
     const auto is = [&](std::size_t index, std::string_view type) {
-      return any_of[index].size() == 1 && any_of[index]["type"].AsString() == type;
+      const auto members = any_of[index].members();
+      const auto left_out = std::count_if(members.begin(), members.end(), IsLeftOut);
+      return members.size() - left_out == 1 && any_of[index]["type"].AsString() == type;
     };
     return any_of.size() == 2 && is(0, "integer") && is(1, "string");
   }
@@ -219,11 +229,8 @@ class Invariants {
         }
         continue;
       }
-      // Go makes these anew for the structural form, if something is in them.
-      constexpr std::string_view kMadeAnew[] = {
-          "enum", "allOf", "anyOf", "oneOf", "patternProperties", "definitions", "dependencies"};
+      if (IsLeftOut(member)) continue;
       const Value value = member.value;
-      if (value.empty() && std::count(std::begin(kMadeAnew), std::end(kMadeAnew), name)) continue;
       good = good && (value.is_null() || (value.is_bool() && !value.AsBool()) ||
                       (value.is_string() && value.AsString().empty()));
     }
