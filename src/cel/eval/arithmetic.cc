@@ -31,6 +31,8 @@ bool Both(Value a, Value b, Kind kind) { return a.kind() == kind && b.kind() == 
 // more than memory holds.
 constexpr std::size_t kMaxElements = std::size_t{1} << 22;
 constexpr int kMaxJoins = 64;  // how deep At() may recurse
+// Of what an evaluation has in its arena, copies of lists included. Their cost says nothing of it, and a loop may make many.
+constexpr std::size_t kMaxMemory = std::size_t{256} << 20;
 
 // Two lists seen as one; concatenation copies nothing.
 class JoinedList final : public List {
@@ -46,6 +48,8 @@ class JoinedList final : public List {
   Value At(json::Arena& arena, std::size_t index) const override {
     return index < first_size_ ? first_.At(arena, index) : second_.At(arena, index - first_size_);
   }
+  Value first() const { return first_; }
+  Value second() const { return second_; }
 
  private:
   Value first_;
@@ -56,6 +60,16 @@ class JoinedList final : public List {
 };
 
 int DepthOf(Value list) { return list.own_list() ? list.own_list()->JoinDepth() : 0; }
+
+// Part by part: At() would walk through all joins for each element.
+Value* CopyElements(json::Arena& arena, Value list, Value* to) {
+  if (DepthOf(list) > 0) {
+    const auto& joined = static_cast<const JoinedList&>(*list.own_list());
+    return CopyElements(arena, joined.second(), CopyElements(arena, joined.first(), to));
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) new (to++) Value(list.At(arena, i));
+  return to;
+}
 
 Value JoinLists(json::Arena& arena, Value a, Value b) {
   if (a.own_list()) {
@@ -68,10 +82,10 @@ Value JoinLists(json::Arena& arena, Value a, Value b) {
   if (size > kMaxElements) return Value::Error(&kListTooLong);
   const int depth = std::max(DepthOf(a), DepthOf(b)) + 1;
   if (depth <= kMaxJoins) return Value::FromList(New<JoinedList>(arena, a, b, depth));
-  auto* elements = static_cast<Value*>(arena.Allocate(size * sizeof(Value), alignof(Value)));
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) new (elements + at++) Value(a.At(arena, i));
-  for (std::size_t i = 0; i < b.size(); ++i) new (elements + at++) Value(b.At(arena, i));
+  const std::size_t bytes = size * sizeof(Value);
+  if (arena.bytes_used() + bytes > kMaxMemory) return Value::Error(&kListTooLong);
+  auto* elements = static_cast<Value*>(arena.Allocate(bytes, alignof(Value)));
+  CopyElements(arena, b, CopyElements(arena, a, elements));
   return MakeList(arena, std::span<const Value>(elements, size));
 }
 

@@ -3,6 +3,9 @@
 // Evaluation as a table: expression, result.
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "base/strings.h"
 #include "cel/testing/fixture.h"
 
 namespace portcullis::cel {
@@ -329,6 +332,22 @@ TEST(EvalTest, SurvivesExponentialValues) {
   EXPECT_EQ(fixture.Run("lists.range(9000000000).reverse()", options).text.substr(0, 6), "error:");
   EXPECT_EQ(fixture.Run("lists.range(100000).distinct()", options).text,
             "error: operation cancelled: actual cost limit exceeded");
+}
+
+// What costs little may take much: here a list of 2^doublings elements is copied ten times.
+TEST(EvalTest, EndsWhatTakesTooMuchMemory) {
+  testing::Fixture fixture;
+  EvalOptions options;
+  options.cost_limit = 1000000;
+  const auto copies = [](int doublings) {
+    std::string list = "[[1]]";
+    for (int i = 0; i < doublings; ++i) list += ".map(a, a + a)";
+    std::string sum = "list";
+    for (int i = 0; i < 70; ++i) sum = base::StrCat("[0] + (", sum, ")");
+    return base::StrCat(list, ".map(list, lists.range(10).map(i, size(", sum, ")).size())");
+  };
+  EXPECT_EQ(fixture.Run(copies(10), options).text, "[10]");
+  EXPECT_EQ(fixture.Run(copies(21), options).text, "error: list too long");
 }
 
 // Every example in a library's table is an expression that is true.
