@@ -18,62 +18,6 @@
 #include "pki/internal/der.h"
 
 namespace portcullis::pki {
-namespace {
-
-constexpr std::string_view kBegin = "-----BEGIN ";
-constexpr std::string_view kEnd = "-----END ";
-constexpr std::string_view kDashes = "-----";
-
-// The line at the front of `text`, without its end; `text` moves past it.
-std::string_view TakeLine(std::string_view& text) {
-  const auto end = text.find('\n');
-  auto line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) {
-    line.remove_suffix(1);
-  }
-  return line;
-}
-
-bool ReadBlockBody(std::string_view& text, PemBlock& block) {
-  std::string encoded;
-  while (!text.empty()) {
-    const auto line = TakeLine(text);
-    if (line.starts_with(kEnd)) {
-      auto decoded = base::Base64Decode(encoded);
-      if (!decoded || line != base::StrCat(kEnd, block.type, kDashes)) return false;
-      block.bytes = std::move(*decoded);
-      return true;
-    }
-    if (line.starts_with(kBegin)) return false;
-    if (line.find(':') != std::string_view::npos) {
-      block.has_headers = true;
-    } else {
-      encoded.append(line);
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-bool NextPemBlock(std::string_view& text, PemBlock& block) {
-  while (!text.empty()) {
-    const auto line = TakeLine(text);
-    if (!line.starts_with(kBegin) || !line.ends_with(kDashes) ||
-        line.size() < kBegin.size() + kDashes.size()) {
-      continue;
-    }
-    block = {};
-    block.type = line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size());
-    auto rest = text;
-    if (ReadBlockBody(rest, block)) {
-      text = rest;
-      return true;
-    }
-  }
-  return false;
-}
 
 X509Ptr ParseDer(std::string_view der) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());

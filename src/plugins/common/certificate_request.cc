@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/strings.h"
+#include "pki/pem.h"
 #include "registry/certificates/certificate_request_bytes.h"
 
 namespace portcullis::plugins::common {
@@ -83,23 +83,13 @@ std::optional<RequestSubject> ReadRequest(std::string_view der) {
 }  // namespace
 
 base::Result<RequestSubject> ParseCertificateRequest(std::string_view pem) {
-  constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE REQUEST-----";
-  constexpr std::string_view kEnd = "-----END CERTIFICATE REQUEST-----";
-  const std::size_t begin = pem.find("-----BEGIN ");
-  const std::size_t end = pem.find(kEnd);
-  if (begin == std::string_view::npos || !pem.substr(begin).starts_with(kBegin) ||
-      end == std::string_view::npos || end < begin) {
+  pki::PemBlock block;
+  if (!pki::NextPemBlock(pem, block) || block.type != "CERTIFICATE REQUEST") {
     return base::BadRequest("PEM block type must be CERTIFICATE REQUEST");
   }
-  std::string body;
-  for (char c : pem.substr(begin + kBegin.size(), end - begin - kBegin.size())) {
-    if (c != '\n' && c != '\r' && c != ' ' && c != '\t') body += c;
-  }
-  std::optional<std::string> der = base::Base64Decode(body);
-  if (!der) return base::BadRequest("PEM block type must be CERTIFICATE REQUEST");
-  std::optional<RequestSubject> subject = ReadRequest(*der);
+  std::optional<RequestSubject> subject = ReadRequest(block.bytes);
   if (!subject) {
-    const std::string problem = registry::CertificateRequestProblem(*der);
+    const std::string problem = registry::CertificateRequestProblem(block.bytes);
     return base::BadRequest(problem.empty() ? "asn1: structure error: tags don't match" : problem);
   }
   return *std::move(subject);

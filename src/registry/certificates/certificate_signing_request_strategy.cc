@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -46,30 +45,15 @@ constexpr std::array<std::string_view, 23> kUsages = {"any",
                                                       "signing",
                                                       "timestamping"};
 
-// The bytes of a PEM file's first block; no value if they are not all there.
-std::optional<std::string> PemContent(std::string_view pem) {
-  const std::size_t dashes = pem.find("-----", pem.find("-----BEGIN ") + 11);
-  const std::size_t end = pem.find("-----END ");
-  if (dashes == std::string_view::npos || end == std::string_view::npos || end < dashes + 5) {
-    return std::nullopt;
-  }
-  std::string body;
-  for (const char c : pem.substr(dashes + 5, end - dashes - 5)) {
-    if (c != '\n' && c != '\r' && c != ' ' && c != '\t') body += c;
-  }
-  return base::Base64Decode(body);
-}
-
 void CheckRequest(json::Value request, FieldErrors& errors) {
-  const auto pem = base::Base64Decode(request.AsString());
-  if (!pem || PemType(*pem) != "CERTIFICATE REQUEST") {
-    errors.push_back(api::Invalid(FieldPath("spec", "request"), request,
-                                  "PEM block type must be CERTIFICATE REQUEST"));
-    return;
+  const std::string text = base::Base64Decode(request.AsString()).value_or("");
+  std::string_view pem = text;
+  pki::PemBlock block;
+  std::string problem = "PEM block type must be CERTIFICATE REQUEST";
+  if (pki::NextPemBlock(pem, block) && block.type == "CERTIFICATE REQUEST") {
+    problem = CertificateRequestProblem(block.bytes);
+    if (problem.empty()) problem = pki::RequestSignatureProblem(block.bytes);
   }
-  const auto der = PemContent(*pem);
-  std::string problem = der ? CertificateRequestProblem(*der) : std::string();
-  if (der && problem.empty()) problem = pki::RequestSignatureProblem(*der);
   if (problem.empty()) return;
   errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
 }

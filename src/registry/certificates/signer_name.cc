@@ -82,13 +82,4 @@ void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldE
   }
 }
 
-std::string_view PemType(std::string_view pem) {
-  constexpr std::string_view kBegin = "-----BEGIN ";
-  const std::size_t begin = pem.find(kBegin);
-  if (begin == std::string_view::npos) return {};
-  const std::string_view rest = pem.substr(begin + kBegin.size());
-  const std::size_t end = rest.find("-----");
-  return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
-}
-
 }  // namespace portcullis::registry

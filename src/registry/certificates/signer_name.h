@@ -17,7 +17,5 @@ void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& 
 std::vector<std::string> IsTrustBundleName(std::string_view name, std::string_view signer);
 // Annotations for a signer: domain-prefixed keys, in any case.
 void CheckUserAnnotations(json::Value annotations, const FieldPath& path, FieldErrors& errors);
-// The type of a PEM file's first block ("CERTIFICATE"), or "" if there is none.
-std::string_view PemType(std::string_view pem);
 
 }  // namespace portcullis::registry
