@@ -61,11 +61,12 @@ std::size_t Cache::NameHash::operator()(const Collection& c) const {
 class Cache::WatchCursor final : public Watch {
  public:
   WatchCursor(Cache& cache, const CollectionState& collection, std::string_view ns,
-              std::int64_t after, std::function<void()> ready)
+              std::int64_t after, std::function<void()> ready, std::uint64_t set_back)
       : cache_(cache),
         collection_(collection),
         ns_(ns),
         position_(after),
+        set_back_(set_back),
         listener_(std::make_shared<Listener>(std::move(ready))) {
     cache_.fan_out_.Add(&collection_, ns_, listener_);
     listener_->Arm();
@@ -86,9 +87,8 @@ class Cache::WatchCursor final : public Watch {
  private:
   base::Result<std::size_t> Look(std::size_t max, std::vector<EventPtr>& out) {
     base::ReaderLock lock(cache_.state_mutex_);
-    if (std::int64_t floor = collection_.Floor(ns_); position_ < floor) {
-      return TooOld(position_, floor);
-    }
+    const std::int64_t floor = collection_.Floor(ns_);
+    if (position_ < floor || set_back_ != collection_.set_back()) return TooOld(position_, floor);
     std::size_t found = collection_.Events(ns_, position_, max, out);
     if (found < max) position_ = std::max(position_, cache_.revision());
     return found;
@@ -98,6 +98,7 @@ class Cache::WatchCursor final : public Watch {
   const CollectionState& collection_;
   const std::string ns_;
   std::int64_t position_;
+  const std::uint64_t set_back_;  // the collection's, when it began
   const std::shared_ptr<Listener> listener_;
 };
 
@@ -318,7 +319,11 @@ std::vector<EventPtr> Cache::DifferenceTo(const Content& content) const {
     const CollectionState* state = Find({object->group(), object->resource()});
     const ObjectPtr previous = state == nullptr ? nullptr : state->Find(object->position());
     if (previous != nullptr) kept.insert(previous.get());
-    if (previous != nullptr && previous->revision() == object->revision()) continue;
+    // Two objects may have one revision if etcd has been set back to an older state.
+    if (previous != nullptr && previous->revision() == object->revision() &&
+        previous->bytes() == object->bytes()) {
+      continue;
+    }
     const EventType type = previous == nullptr ? EventType::kAdded : EventType::kModified;
     events.push_back(
         std::make_shared<const Event>(Event{type, object->revision(), object, previous}));
@@ -352,7 +357,7 @@ void Cache::Replace(Content content) {
     compacted_ = std::min(compacted_, content.revision);
     next_compacted_ = std::min(next_compacted_, content.revision);
     for (const auto& [name, state] : collections_) {
-      state->ForgetHistory(content.revision, garbage);
+      state->ForgetHistory(content.revision, revision(), garbage);
     }
     revision_.store(content.revision, std::memory_order_release);
   }
@@ -383,13 +388,15 @@ base::Result<std::unique_ptr<Watch>> Cache::StartWatch(const WatchRequest& reque
                                                        std::function<void()> ready) {
   CollectionState& state = FindOrAdd(request.collection);
   std::int64_t after = request.after;
+  std::uint64_t set_back = 0;
   {
     base::ReaderLock lock(state_mutex_);
+    set_back = state.set_back();
     if (after == 0) after = revision();
     if (std::int64_t floor = state.Floor(request.ns); after < floor) return TooOld(after, floor);
   }
   return std::unique_ptr<Watch>(
-      std::make_unique<WatchCursor>(*this, state, request.ns, after, std::move(ready)));
+      std::make_unique<WatchCursor>(*this, state, request.ns, after, std::move(ready), set_back));
 }
 
 std::unique_ptr<Subscription> Cache::Subscribe(std::vector<Collection> collections,

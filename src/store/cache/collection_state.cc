@@ -167,7 +167,9 @@ bool CollectionState::ForgetDocuments(std::size_t max, std::string& after) {
   return seen == max;
 }
 
-void CollectionState::ForgetHistory(std::int64_t floor, std::vector<EventPtr>& garbage) {
+void CollectionState::ForgetHistory(std::int64_t floor, std::int64_t newest,
+                                    std::vector<EventPtr>& garbage) {
+  if (floor < newest) ++set_back_;
   for (Entry& entry : history_) garbage.push_back(std::move(entry.event));
   history_.clear();
   large_.clear();

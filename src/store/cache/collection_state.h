@@ -46,8 +46,11 @@ class CollectionState {
   void Replace(const Stale& stale, const std::shared_ptr<const PackedObject>& packed,
                std::vector<EventPtr>& garbage);
 
-  // Drops the history: nothing is known of what was up to `floor`.
-  void ForgetHistory(std::int64_t floor, std::vector<EventPtr>& garbage);
+  // Drops the history: nothing is known of what was up to `floor`. If that is behind `newest`, the revision
+  // of the store until now, it has been set back.
+  void ForgetHistory(std::int64_t floor, std::int64_t newest, std::vector<EventPtr>& garbage);
+  // How often it has been set back to an older state: a revision from before says nothing then.
+  std::uint64_t set_back() const { return set_back_; }
   // Drops the older half of the history, but for the newest `keep` events.
   void HalveHistory(std::size_t keep, std::vector<EventPtr>& garbage);
 
@@ -97,6 +100,7 @@ class CollectionState {
   std::deque<std::int64_t> large_;
   std::size_t history_bytes_ = 0;
   std::uint64_t applied_ = 0;
+  std::uint64_t set_back_ = 0;
   std::int64_t first_floor_;
   std::int64_t floor_;
   std::map<std::string, std::int64_t, std::less<>> floor_of_namespace_;

@@ -10,8 +10,9 @@
 
 namespace portcullis::store {
 
-Barrier::Barrier(etcd::Client& client, std::string key, WaitFor wait_for)
-    : client_(client), key_(std::move(key)), wait_for_(std::move(wait_for)) {}
+Barrier::Barrier(etcd::Client& client, std::string key, const RevisionWaiters& waiters,
+                 WaitFor wait_for)
+    : client_(client), key_(std::move(key)), waiters_(waiters), wait_for_(std::move(wait_for)) {}
 
 void Barrier::Wait(base::SteadyTime deadline, Done done) {
   {
@@ -35,11 +36,14 @@ void Barrier::Read(base::SteadyTime deadline) {
   etcd::RangeRequest request;
   request.key = key_;
   request.keys_only = true;
-  client_.Range(std::move(request), deadline,
-                [this](const base::Result<etcd::RangeResponse>& response) { OnRead(response); });
+  client_.Range(
+      std::move(request), deadline,
+      [this, known = waiters_.reached()](const base::Result<etcd::RangeResponse>& response) {
+        OnRead(known, response);
+      });
 }
 
-void Barrier::OnRead(const base::Result<etcd::RangeResponse>& response) {
+void Barrier::OnRead(std::int64_t known, const base::Result<etcd::RangeResponse>& response) {
   Waiters waiters;
   std::optional<base::SteadyTime> next;
   {
@@ -53,7 +57,7 @@ void Barrier::OnRead(const base::Result<etcd::RangeResponse>& response) {
     if (!response.ok()) {
       waiter.done(StoreError(response.status()));
     } else {
-      wait_for_(response->revision, waiter.deadline, std::move(waiter.done));
+      wait_for_(known, response->revision, waiter.deadline, std::move(waiter.done));
     }
   }
 }

@@ -44,18 +44,9 @@ constexpr std::chrono::seconds kVersionTimeout{5};
 constexpr std::chrono::seconds kPageTimeout{30};
 constexpr std::chrono::seconds kMeasureEvery{30};
 
-bool IsEvent(const Key& key) {
-  return key.resource == "events" && (key.group.empty() || key.group == "events.k8s.io");
-}
-
 void LogUnreadable(const UnreadableObject& object, std::string_view prefix) {
   base::LogError("an object in etcd cannot be read",
                  {{"key", StorageKey(object.key(), prefix)}, {"error", object.error}});
-}
-
-std::string_view NameOf(Change::Kind kind) {
-  if (kind == Change::Kind::kCreate) return "create";
-  return kind == Change::Kind::kUpdate ? "update" : "delete";
 }
 
 class StoreInEtcd final : public EtcdStore {
@@ -98,8 +89,9 @@ class StoreInEtcd final : public EtcdStore {
   void FreshenAndAttempt(const WritePtr& write);
   bool PublishOwn(const EtcdWrite& write, std::int64_t at) PC_EXCLUDES(mutex_);
   ObjectPtr OutcomeAt(const EtcdWrite& write, std::int64_t revision) const;
-  void WaitFor(std::int64_t revision, base::SteadyTime deadline,
+  void WaitFor(std::int64_t known, std::int64_t at, base::SteadyTime deadline,
                std::function<void(base::Status)> done);
+  void CheckSetBack(std::int64_t known, std::int64_t at) PC_EXCLUDES(mutex_);
 
   // What the watch tells.
   void OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events);
@@ -154,15 +146,18 @@ StoreInEtcd::StoreInEtcd(std::unique_ptr<etcd::Client> client, const EtcdOptions
       client_(std::move(client)),
       reader_(std::move(reader)),
       waiters_(revision()),
-      follower_(*client_, base::StrCat(etcd.prefix, "/"), has_exact_progress,
-                {[this](std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
-                   OnEvents(revision, events);
-                 },
-                 [this](const base::Status&) { OnLost(); }}),
-      barrier_(*client_, HealthKey(etcd.prefix),
-               [this](std::int64_t revision, base::SteadyTime deadline,
+      follower_(
+          *client_, base::StrCat(etcd.prefix, "/"), has_exact_progress,
+          {[this](std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
+             OnEvents(revision, events);
+           },
+           [this](const base::Status&) { OnLost(); },
+           // Whether etcd has been set back meanwhile.
+           [this] { Freshen(options_.clock->Steady() + kPageTimeout, [](base::Status) {}); }}),
+      barrier_(*client_, HealthKey(etcd.prefix), waiters_,
+               [this](std::int64_t known, std::int64_t at, base::SteadyTime deadline,
                       std::function<void(base::Status)> done) {
-                 WaitFor(revision, deadline, std::move(done));
+                 WaitFor(known, at, deadline, std::move(done));
                }),
       leases_(*client_, *etcd.clock, etcd.event_ttl.count(), etcd.lease_reuse_seconds),
       compactor_(*client_),
@@ -202,11 +197,22 @@ base::Status StoreInEtcd::Probe(base::Duration patience) const {
   return answer.ok() ? base::OkStatus() : answer.status().Annotate("error getting data from etcd");
 }
 
-void StoreInEtcd::WaitFor(std::int64_t wanted, base::SteadyTime deadline,
+// Goes on when readers see the revision that etcd has answered. `known` was reached when it was asked.
+void StoreInEtcd::WaitFor(std::int64_t known, std::int64_t at, base::SteadyTime deadline,
                           std::function<void(base::Status)> done) {
-  const bool is_behind = revision() < wanted;
-  waiters_.Add(wanted, deadline, std::move(done));
-  if (is_behind) follower_.Reach(wanted);
+  CheckSetBack(known, at);
+  const bool is_behind = waiters_.reached() < at;
+  waiters_.Add(at, deadline, std::move(done));
+  if (is_behind) follower_.Reach(at);
+}
+
+// Linearizable reads and transactions are not answered with an older revision than was known before,
+// unless an older copy of etcd's data has been put in place: what came behind it never was.
+void StoreInEtcd::CheckSetBack(std::int64_t known, std::int64_t at) {
+  if (at >= known || !waiters_.Forget(known)) return;
+  base::LogWarning("etcd has been set back to an older state; everything is read anew",
+                   {{"known", std::to_string(known)}, {"revision", std::to_string(at)}});
+  OnLost();
 }
 
 // --- Writes
@@ -305,11 +311,6 @@ base::Result<std::string> StoreInEtcd::Seal(const Collection& collection, const 
 }
 
 void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
-  etcd::TxnRequest request;
-  etcd::Compare compare;
-  compare.key = write->key;
-  compare.number = write->place.stored ? write->place.stored->revision() : 0;
-  request.compares.push_back(std::move(compare));
   etcd::Op op;
   op.key = write->key;
   if (write->change.kind == Change::Kind::kDelete) {
@@ -325,19 +326,10 @@ void StoreInEtcd::Send(const WritePtr& write, std::int64_t lease) {
     if (!is_other) own_.Add(op.key, op.value);
     op.lease = lease;
   }
-  request.success.push_back(std::move(op));
-  if (write->change.rules_revision) {
-    request.compares.push_back({rules_key_, *write->change.rules_revision});
-  }
-  if (ChangesRules(write->change)) {
-    etcd::Op turn;
-    turn.kind = etcd::Op::Kind::kPut;
-    turn.key = rules_key_;
-    request.success.push_back(std::move(turn));
-  }
   write->sent_at = options_.clock->Steady();
+  write->known = waiters_.reached();
   client_->Txn(
-      std::move(request), write->deadline,
+      TransactionOf(*write, std::move(op), rules_key_), write->deadline,
       [this, write](const base::Result<etcd::TxnResponse>& answer) { OnAnswer(write, answer); });
 }
 
@@ -356,11 +348,12 @@ void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnRe
   }
   const std::int64_t at = answer->revision;
   if (answer->succeeded && PublishOwn(*write, at)) return write->done(OutcomeAt(*write, at));
-  WaitFor(at, write->deadline, [this, write, at, succeeded = answer->succeeded](base::Status seen) {
-    if (!seen.ok()) return write->done(std::move(seen));
-    if (!succeeded) return Attempt(write);  // judged by something that is no longer there
-    write->done(OutcomeAt(*write, at));
-  });
+  WaitFor(write->known, at, write->deadline,
+          [this, write, at, succeeded = answer->succeeded](base::Status seen) {
+            if (!seen.ok()) return write->done(std::move(seen));
+            if (!succeeded) return Attempt(write);  // judged by something that is no longer there
+            write->done(OutcomeAt(*write, at));
+          });
 }
 
 // A write whose revision is the next one is what the watch will tell next: readers need not wait for
@@ -388,6 +381,7 @@ ObjectPtr StoreInEtcd::OutcomeAt(const EtcdWrite& write, std::int64_t revision) 
 // --- What the watch tells
 
 void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchEvent>& events) {
+  if (IsLost()) return;  // everything is read anew
   std::vector<EventPtr> published;
   std::unordered_map<std::string_view, Latest> changed;  // by the earlier ones of these events
   std::optional<std::int64_t> rules_revision;
@@ -508,6 +502,7 @@ void StoreInEtcd::ReadWhenLost() {
 
 void StoreInEtcd::ReadAgain(std::uint64_t losses) {
   follower_.Stop();  // it publishes, as Replace() does
+  const std::int64_t before = waiters_.reached();
   // What was unreadable may be older than what watches have seen: these have to end.
   auto listing = ReadAll(*client_, *reader_, *options_.clock, kPageTimeout, HasUnreadable());
   if (!listing.ok()) {
@@ -515,6 +510,7 @@ void StoreInEtcd::ReadAgain(std::uint64_t losses) {
     return base::LogError("cannot read etcd", {{"error", listing.status().message()}});
   }
   Content& content = listing->content;
+  CheckSetBack(before, content.revision);
   for (UnreadableObject& object : content.unreadable) {
     if (ObjectPtr last = Get(object.key())) content.objects.push_back(std::move(last));
     if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
@@ -533,7 +529,8 @@ void StoreInEtcd::ReadAgain(std::uint64_t losses) {
     base::MutexLock lock(mutex_);
     recoveries_ = losses;
   }
-  waiters_.Reached(revision);
+  // Else it may be the state that etcd has been set back from meanwhile.
+  if (!IsLost()) waiters_.Reached(revision);
   follower_.Start(revision);
 }
 

@@ -3,12 +3,14 @@
 // One change on its way into etcd. Owned by the callback that it waits for.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "etcd/client.h"
 #include "store/cache/judge.h"
-#include "store/etcd/value.h"
 #include "store/store.h"
 
 namespace portcullis::store {
@@ -19,6 +21,7 @@ struct EtcdWrite {
   base::SteadyTime deadline;
   std::string key;
   base::SteadyTime sent_at;  // the last transaction
+  std::int64_t known = 0;    // the revision that was reached then
   Place place;               // by which it was judged last
   // The cache has been as new as any revision that the change may name.
   bool is_fresh = false;
@@ -28,12 +31,13 @@ struct EtcdWrite {
 };
 
 // Whether `stored` is what the change would have stored, one that may have been applied.
-inline bool IsOutcomeOf(const EtcdWrite& write, const Object* stored) {
-  if (stored == nullptr || write.change.kind == Change::Kind::kDelete) return false;
-  const std::string digits = std::to_string(stored->revision());
-  Encoded encoded{std::string(stored->bytes()), stored->revision_at()};
-  encoded.bytes.erase(encoded.revision_at, digits.size());
-  return ToEtcdValue(encoded) == ToEtcdValue(write.change.object);
-}
+bool IsOutcomeOf(const EtcdWrite& write, const Object* stored);
+
+// As kube-apiserver's metrics name it.
+std::string_view NameOf(Change::Kind kind);
+// Whether the object is an Event, which expires.
+bool IsEvent(const Key& key);
+// Does `op`, which writes or deletes the object, if what the change was judged by is still so.
+etcd::TxnRequest TransactionOf(const EtcdWrite& write, etcd::Op op, const std::string& rules_key);
 
 }  // namespace portcullis::store

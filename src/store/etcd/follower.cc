@@ -26,7 +26,6 @@ Follower::Follower(etcd::Client& client, std::string prefix, bool has_exact_prog
 Follower::~Follower() { Stop(); }
 
 void Follower::Start(std::int64_t revision) {
-  Stop();
   etcd::WatchRequest request;
   request.start_revision = revision + 1;
   if (has_exact_progress_) {
@@ -48,6 +47,7 @@ void Follower::Stop() {
   {
     base::MutexLock lock(mutex_);
     watch.swap(watch_);
+    wanted_ = 0;
   }
 }
 
@@ -87,6 +87,7 @@ void Follower::OnEnd(base::Status why, std::int64_t compact_revision) {
 }
 
 void Follower::OnCreated(std::int64_t) {
+  receiver_.on_connected();
   base::MutexLock lock(mutex_);
   if (wanted_ > seen_) RequestProgress();
 }

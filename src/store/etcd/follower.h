@@ -32,15 +32,17 @@ class Follower final : private etcd::WatchReceiver {
   struct Receiver {
     EventsDone on_events;
     LostDone on_lost;
+    std::function<void()> on_connected;  // on the client's loop: the watch begins, or goes on
   };
 
   // `client` outlives it. `prefix` with the slash at its end.
   Follower(etcd::Client& client, std::string prefix, bool has_exact_progress, Receiver receiver);
   ~Follower() override;
 
-  // Begins behind `revision`; ends a watch there was. Not on the client's loop.
+  // Begins behind `revision`. REQUIRES: there is no watch.
   void Start(std::int64_t revision) PC_EXCLUDES(mutex_);
-  // Ends the watch. Not on the client's loop.
+  // Ends the watch, and forgets what Reach() has asked for: everything is read after this. Not on the
+  // client's loop.
   void Stop() PC_EXCLUDES(mutex_);
   // Makes the receiver hear soon that this revision is reached, also if its key is none of the prefix.
   void Reach(std::int64_t revision) PC_EXCLUDES(mutex_);

@@ -56,9 +56,19 @@ void RevisionWaiters::Close() {
   Expire(base::SteadyTime::max());
 }
 
-std::int64_t RevisionWaiters::last() const {
+std::int64_t RevisionWaiters::reached() const {
   base::MutexLock lock(mutex_);
-  return waiters_.empty() ? 0 : waiters_.rbegin()->first;
+  return reached_;
+}
+
+bool RevisionWaiters::Forget(std::int64_t known) {
+  {
+    base::MutexLock lock(mutex_);
+    if (reached_ < known) return false;
+    reached_ = 0;
+  }
+  Expire(base::SteadyTime::max());
+  return true;
 }
 
 }  // namespace portcullis::store

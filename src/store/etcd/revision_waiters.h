@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// RevisionWaiters holds what goes on as soon as the cache has reached a revision. Thread-safe.
+// RevisionWaiters knows which revision the cache has reached, and holds what goes on as soon as it has
+// reached another one. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,14 @@ class RevisionWaiters {
   // or here if that has been; or with an error in Expire() or Close().
   void Add(std::int64_t revision, base::SteadyTime deadline, Done done) PC_EXCLUDES(mutex_);
   void Reached(std::int64_t revision) PC_EXCLUDES(mutex_);
+  std::int64_t reached() const PC_EXCLUDES(mutex_);
+  // etcd has been set back to an older state than `known`, so nothing is reached until Reached() is called
+  // again. Those who wait get an error. False, and nothing is done: that has been noticed already.
+  bool Forget(std::int64_t known) PC_EXCLUDES(mutex_);
   // Ends those whose deadline has passed.
   void Expire(base::SteadyTime now) PC_EXCLUDES(mutex_);
   // Ends all, and those that are added later.
   void Close() PC_EXCLUDES(mutex_);
-  // The greatest revision that is waited for; 0: none.
-  std::int64_t last() const PC_EXCLUDES(mutex_);
 
  private:
   struct Waiter {

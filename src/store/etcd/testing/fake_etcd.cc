@@ -117,6 +117,11 @@ class FakeClient final : public etcd::Client {
       for (FakeWatch* watch : std::set(watches_)) Deliver(*watch, false);
     });
   }
+  void Reconnect() {
+    Post([this] {
+      for (FakeWatch* watch : std::set(watches_)) watch->receiver.OnCreated(server_.revision());
+    });
+  }
   void EndWatches() {
     Post([this] {
       for (FakeWatch* watch : std::exchange(watches_, {})) {
@@ -309,6 +314,23 @@ void FakeEtcd::HoldRanges(bool hold) {
 void FakeEtcd::CancelWatches() {
   base::MutexLock lock(mutex_);
   for (FakeClient* client : clients_) client->EndWatches();
+}
+
+FakeEtcd::Data FakeEtcd::Copy() const {
+  base::MutexLock lock(mutex_);
+  return {revision_, keys_, history_};
+}
+
+void FakeEtcd::SetBack(Data data) {
+  base::MutexLock lock(mutex_);
+  revision_ = data.revision;
+  keys_ = std::move(data.keys);
+  history_ = std::move(data.history);
+}
+
+void FakeEtcd::Reconnect() {
+  base::MutexLock lock(mutex_);
+  for (FakeClient* client : clients_) client->Reconnect();
 }
 
 void FakeEtcd::Remove(const std::string& key) {

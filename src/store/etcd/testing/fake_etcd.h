@@ -25,6 +25,17 @@ namespace portcullis::store::testing {
 class FakeClient;
 
 class FakeEtcd {
+ private:
+  struct Change {
+    std::int64_t revision = 0;
+    etcd::WatchEvent event;
+  };
+  struct Data {
+    std::int64_t revision = 1;
+    std::map<std::string, etcd::KeyValue> keys;
+    std::vector<Change> history;
+  };
+
  public:
   std::unique_ptr<etcd::Client> MakeClient();
 
@@ -38,6 +49,11 @@ class FakeEtcd {
   // Deletes the keys of a lease, at one revision.
   void Expire(std::int64_t lease) PC_EXCLUDES(mutex_);
   void CompactTo(std::int64_t revision) PC_EXCLUDES(mutex_);
+  // A copy of its data, and putting it in place of what is there; watches stay as they are.
+  Data Copy() const PC_EXCLUDES(mutex_);
+  void SetBack(Data data) PC_EXCLUDES(mutex_);
+  // Tells watches that they are connected again.
+  void Reconnect() PC_EXCLUDES(mutex_);
   // Whether watches that are there hear nothing.
   void SetSilent(bool silent) { silent_ = silent; }
   // The next requests for progress get no answer, as while a watch has not caught up.
@@ -62,10 +78,6 @@ class FakeEtcd {
 
  private:
   friend class FakeClient;
-  struct Change {
-    std::int64_t revision = 0;
-    etcd::WatchEvent event;
-  };
 
   base::Result<etcd::RangeResponse> Range(const etcd::RangeRequest& request) PC_EXCLUDES(mutex_);
   base::Status Allows(const std::string& key, const std::string& range_end) PC_EXCLUDES(mutex_);
