@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import json
 import pathlib
+import shutil
 import ssl
 import sys
 import tempfile
@@ -254,10 +255,42 @@ def checks_that_wait_for_no_time(program, _):
             expect(path, connection.getresponse().read(), b"ok")
 
 
+def an_etcd_that_is_set_back(program, _):
+    """An older copy of etcd's data is put in its place while the server runs: what came after the copy is gone."""
+    with etcd_and_folder() as (etcd, folder), \
+            started(program, f"{folder}/data", f"--etcd-servers={etcd.url}") as server:
+        data, copy = pathlib.Path(folder) / "etcd/m0", pathlib.Path(folder) / "copy"
+
+        def names():
+            return sorted(name for each in server.call("GET", CONFIGMAPS)[1]["items"] if (name := each["metadata"]["name"])[0] != "k")
+
+        def restarted(between):
+            etcd.stop(0)
+            between()
+            etcd.start(0)
+            etcd.wait()
+
+        expect("an object", server.call("POST", CONFIGMAPS, {"metadata": {"name": "before"}})[0], 201)
+        restarted(lambda: shutil.copytree(data, copy))
+        for i in range(30):
+            expect("a later object", server.call("POST", CONFIGMAPS, {"metadata": {"name": f"later-{i}"}})[0], 201)
+        last = int(server.call("GET", CONFIGMAPS)[1]["metadata"]["resourceVersion"])
+        restarted(lambda: (shutil.rmtree(data), shutil.move(copy, data)))
+        expect("the objects", names(), ["before"])
+        version = int(server.call("GET", CONFIGMAPS)[1]["metadata"]["resourceVersion"])
+        expect("the resourceVersion is older", version < last, True)
+        expect("one that is gone", server.call("DELETE", f"{CONFIGMAPS}/later-1")[0], 404)
+        expect("a new object", server.call("POST", CONFIGMAPS, {"metadata": {"name": "new"}})[0], 201)
+        expect("the new object", server.call("GET", f"{CONFIGMAPS}/new")[0], 200)
+        expect("the objects", names(), ["before", "new"])
+        if "etcd has been set back to an older state" not in (pathlib.Path(folder) / "data/log").read_text():
+            fail("the log does not say so")
+
+
 if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
     run("etcd_store", __doc__, [an_object_that_cannot_be_read, a_key_that_another_server_has_first, versions_that_a_kube_apiserver_stores,
                                 writing_again_under_a_key, from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed,
-                                checks_that_wait_for_no_time])
+                                checks_that_wait_for_no_time, an_etcd_that_is_set_back])
