@@ -65,7 +65,7 @@ struct ControllerContext {
   AggregatedServers* aggregated = nullptr;  // null: they are not called
 };
 
-// When to look again at what depends on objects that cannot be decrypted (store::CheckReadable); they may be, with
+// When to look again at what depends on objects that cannot be decrypted (store/readable.h); they may be, with
 // another key.
 inline constexpr base::Duration kReadAgain = std::chrono::seconds(30);
 

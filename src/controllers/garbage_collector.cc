@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "base/strings.h"
 #include "json/reader.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -179,12 +179,10 @@ class GarbageCollector final : public Controller {
     if (resource->namespaced && ns.empty()) return Owner::kPresent;  // no such owner may be named
     const api::GroupResource stored = resource->stored_as();
     const std::string_view owner_ns = resource->namespaced ? std::string_view(ns) : "";
-    const store::ObjectPtr owner =
-        context_.store.Get({stored.group, stored.resource, owner_ns, reference["name"].AsString()});
-    if (owner == nullptr &&
-        !store::CheckReadable(context_.store, {stored.group, stored.resource}, owner_ns).ok()) {
-      return Owner::kUnreadable;
-    }
+    const auto found = store::GetReadable(
+        context_.store, {stored.group, stored.resource, owner_ns, reference["name"].AsString()});
+    if (!found.ok()) return Owner::kUnreadable;
+    const store::ObjectPtr& owner = *found;
     if (owner == nullptr || owner->uid() != reference["uid"].AsString()) return Owner::kGone;
     const Value object = owner->document().root();
     const bool waits = reference["blockOwnerDeletion"].AsBool() &&
@@ -408,9 +406,8 @@ class GarbageCollector final : public Controller {
   bool AllDependentsAreReadable(const Place& owner) const {
     for (const auto* resource : context_.catalog.Get()->resources()) {
       const api::GroupResource stored = resource->stored_as();
-      if (!store::CheckReadable(context_.store, {stored.group, stored.resource}, owner.ns).ok()) {
+      if (!context_.store.WhyUnreadable({stored.group, stored.resource}, owner.ns).ok())
         return false;
-      }
     }
     return true;
   }

@@ -20,18 +20,6 @@
 namespace portcullis::controllers {
 namespace {
 
-// Counts how often a whole collection is read.
-class CountingReader final : public store::testing::PartlyReadable {
- public:
-  using PartlyReadable::PartlyReadable;
-  std::vector<store::ObjectPtr> List(const store::Collection& collection,
-                                     std::string_view ns) const override {
-    ++lists;
-    return PartlyReadable::List(collection, ns);
-  }
-  mutable int lists = 0;
-};
-
 // Keeps what was asked for.
 class Asked final : public Client {
  public:
@@ -89,7 +77,7 @@ class GarbageCollectorTest : public ::testing::Test {
   }
 
   const std::unique_ptr<store::Store> store_ = store::OpenMemory();
-  CountingReader reader_{*store_};
+  store::testing::PartlyReadable reader_{*store_};
   Asked client_;
   const release::Release release_ = release::Release::Open("1.36").value();
   const base::Published<api::catalog::Catalog> catalog_{api::catalog::Catalog::BuiltIn({}).value()};
@@ -109,10 +97,23 @@ TEST_F(GarbageCollectorTest, ReadsACollectionOnceForAllOwnersThatAreMissing) {
   EXPECT_EQ(client_.requests, (std::vector<std::string>{"create events", "delete configmaps"}));
 }
 
+constexpr std::string_view kOwned =
+    R"(,"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"s","uid":"s"}])";
+
 TEST_F(GarbageCollectorTest, AnOwnerThatCannotBeReadIsNotGone) {
-  constexpr std::string_view kOwned =
-      R"(,"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"s","uid":"s"}])";
   ExpectPutOff("secrets", kOwned, "delete configmaps");
+}
+
+TEST_F(GarbageCollectorTest, AFormerStateOfAnOwnerDecidesNothing) {
+  Create("secrets", "team", "s", "former");
+  ExpectPutOff("secrets", kOwned, "delete configmaps");
+}
+
+TEST_F(GarbageCollectorTest, AnOwnerIsGoneWhateverElseCannotBeRead) {
+  reader_.unreadable = "secrets";
+  reader_.unreadable_name = "other";
+  EXPECT_FALSE(Collect("c", kOwned));
+  EXPECT_EQ(client_.requests, std::vector<std::string>{"delete configmaps"});
 }
 
 // Such dependents would lose their owner and be collected once they can be read.

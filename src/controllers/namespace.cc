@@ -8,7 +8,7 @@
 #include "base/mutex.h"
 #include "base/strings.h"
 #include "controllers/namespace_conditions.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -115,12 +115,9 @@ class Namespaces final : public Controller {
                  NamespaceLeftovers& left) {
     const api::GroupResource stored = resource.stored_as();
     const store::Collection collection{stored.group, stored.resource};
-    if (const base::Status readable = store::CheckReadable(context_.store, collection, ns);
-        !readable.ok()) {
-      left.errors.push_back(readable.message());
-      return;
-    }
-    if (context_.store.List(collection, ns).empty()) return;
+    const auto objects = store::ListReadable(context_.store, collection, ns);
+    if (!objects.ok()) left.errors.push_back(objects.status().message());
+    if (!objects.ok() || objects->empty()) return;
     const auto attempt = [&](engine::Verb verb, std::string_view name) {
       const base::Status status =
           context_.client.Do({.verb = verb, .resource = resource.resource, .ns = ns, .name = name})

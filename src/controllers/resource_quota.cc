@@ -13,7 +13,7 @@
 
 #include "api/quota/evaluator.h"
 #include "base/strings.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -168,15 +168,16 @@ class ResourceQuotas final : public Controller {
           resource, {.release = context_.release, .lookup = &lookup_, .clock = &context_.clock});
       const auto names = api::quota::MatchingNames(*evaluator, hard);
       if (names.empty()) continue;
-      const store::Collection collection{resource.group, resource.resource};
-      if (!store::CheckReadable(context_.store, collection, ns).ok()) {
+      const auto objects =
+          store::ListReadable(context_.store, {resource.group, resource.resource}, ns);
+      if (!objects.ok()) {
         for (const std::string& name : names) {
           if (const auto before = used.find(name); before != used.end()) out[name] = before->second;
         }
         all_read_ = false;
         continue;
       }
-      for (const store::ObjectPtr& object : context_.store.List(collection, ns)) {
+      for (const store::ObjectPtr& object : *objects) {
         const json::Value root = object->document().root();
         const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);
         if (!matches.ok() || !*matches) continue;

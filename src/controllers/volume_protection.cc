@@ -3,7 +3,7 @@
 #include "controllers/volume_protection.h"
 
 #include "base/strings.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::controllers {
 namespace {
@@ -77,8 +77,9 @@ class ClaimProtection final : public Controller {
     if (claim == nullptr) return std::nullopt;
     const json::Value object = claim->document().root();
     if (!IsEnding(object, kClaimFinalizer)) return std::nullopt;
-    if (!store::CheckReadable(context_.store, {"", "pods"}, ns).ok()) return kReadAgain;
-    for (const store::ObjectPtr& pod : context_.store.List({"", "pods"}, ns)) {
+    const auto pods = store::ListReadable(context_.store, {"", "pods"}, ns);
+    if (!pods.ok()) return kReadAgain;
+    for (const store::ObjectPtr& pod : *pods) {
       const json::Value root = pod->document().root();
       // One without a node has mounted nothing; its deletion comes to us otherwise.
       if (!root["spec"]["nodeName"].AsString().empty() && Uses(root, name)) return std::nullopt;

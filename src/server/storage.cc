@@ -64,10 +64,10 @@ constexpr store::Collection kDecisive[] = {
 
 base::Status CheckDecisive(const store::Store& store) {
   for (const store::Collection& collection : kDecisive) {
-    const auto page = store.ListPage({collection, "", 1});
-    if (page.ok()) continue;
+    const base::Status why = store.WhyUnreadable(collection, "");
+    if (why.ok()) continue;
     return base::ConfigError(
-        base::StrCat(page.status().message(), "; requests are judged by this object: ",
+        base::StrCat(why.message(), "; requests are judged by this object: ",
                      "add its key to --encryption-provider-config, or remove it from the store"));
   }
   return base::OkStatus();

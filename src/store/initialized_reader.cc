@@ -25,6 +25,10 @@ class InitializedReader final : public Reader {
     return page;
   }
   std::size_t Count(const Collection& collection) const override { return all_.Count(collection); }
+  base::Status WhyUnreadable(const Key& key) const override { return all_.WhyUnreadable(key); }
+  base::Status WhyUnreadable(const Collection& collection, std::string_view ns) const override {
+    return all_.WhyUnreadable(collection, ns);
+  }
   std::int64_t revision() const override { return all_.revision(); }
 
  private:

@@ -107,6 +107,13 @@ class Reader {
   // with kube-apiserver's text for continued lists if `after` is set.
   virtual base::Result<Page> ListPage(const ListRequest& request) const = 0;
   virtual std::size_t Count(const Collection& collection) const = 0;
+  // Why a stored object cannot be read: no configured key decrypts its value, for instance. kInternalError with
+  // kube-apiserver's text; OK if it can be, or there is none. Get() has a former state of such an object, or null,
+  // and List() that or nothing: what must not take it for gone asks this first (store/readable.h).
+  virtual base::Status WhyUnreadable(const Key& key) const = 0;
+  // The same for the first such object of a collection, of one namespace if `ns` is not empty; what ListPage()
+  // fails with. Costs nothing while all objects can be read.
+  virtual base::Status WhyUnreadable(const Collection& collection, std::string_view ns) const = 0;
   // The revision of the newest write that readers can see.
   virtual std::int64_t revision() const = 0;
 };

@@ -131,6 +131,15 @@ class DeclaredReader final : public store::Reader {
     Check(collection);
     return reader_.Count(collection);
   }
+  base::Status WhyUnreadable(const store::Key& key) const override {
+    Check(key.collection());
+    return reader_.WhyUnreadable(key);
+  }
+  base::Status WhyUnreadable(const store::Collection& collection,
+                             std::string_view ns) const override {
+    Check(collection);
+    return reader_.WhyUnreadable(collection, ns);
+  }
   std::int64_t revision() const override { return reader_.revision(); }
 
  private:

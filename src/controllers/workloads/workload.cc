@@ -12,7 +12,7 @@
 #include "golang/time.h"
 #include "json/writer.h"
 #include "registry/validation/checks.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::controllers::workloads {
 namespace {
@@ -148,9 +148,9 @@ Value WorkloadController::Find(const store::Key& key) {
 base::Result<std::vector<Value>> WorkloadController::Claim(
     Value owner, const api::LabelSelector& selector, const api::GroupVersionResource& resource) {
   const store::Collection collection{resource.group, resource.resource};
-  TRY(store::CheckReadable(context_.store, collection, NamespaceOf(owner)));
+  const auto all = TRY(store::ListReadable(context_.store, collection, NamespaceOf(owner)));
   std::vector<Value> mine;
-  for (const store::ObjectPtr& object : context_.store.List(collection, NamespaceOf(owner))) {
+  for (const store::ObjectPtr& object : all) {
     const Value root = Root(object);
     const Value controller = ControllerOf(root);
     const bool matches = selector.Matches(root["metadata"]["labels"]);

@@ -16,7 +16,7 @@
 #include "engine/definitions/custom_resource_conditions.h"
 #include "engine/write/cluster_writer.h"
 #include "json/reader.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::engine {
 namespace {
@@ -304,9 +304,9 @@ base::Result<std::size_t> CustomResourceDefinitions::ClearInstances(Value defini
   const store::Collection collection = InstancesOf(definition);
   // Those of a group of Kubernetes are not served: what is stored there is Kubernetes' own.
   if (built_in_->FindGroup(collection.group) != nullptr) return std::size_t{0};
-  TRY(store::CheckReadable(*world_.store, collection));
+  const auto items = TRY(store::ListReadable(*world_.store, collection));
   bool all_written = true;
-  for (const store::ObjectPtr& item : world_.store->List(collection)) {
+  for (const store::ObjectPtr& item : items) {
     const store::Key key{collection.group, collection.resource, item->ns(), item->name()};
     store::Preconditions preconditions;
     preconditions.revision = item->revision();

@@ -16,7 +16,7 @@
 #include "engine/write/preconditions.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 #include "store/store.h"
 
 namespace portcullis::engine {

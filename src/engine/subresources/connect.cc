@@ -14,7 +14,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 #include "store/store.h"
 
 namespace portcullis::engine {

@@ -17,7 +17,7 @@
 #include "engine/write/deletion.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 #include "store/store.h"
 
 namespace portcullis::engine {
@@ -159,9 +159,9 @@ json::Value Charged(Operation& op, json::Value budget) {
 
 base::Result<std::vector<store::ObjectPtr>> BudgetsOf(Operation& op, json::Value pod) {
   constexpr store::Collection kBudgets{"policy", "poddisruptionbudgets"};
-  TRY(store::CheckReadable(*op.world.store, kBudgets, op.ns));
+  std::vector<store::ObjectPtr> all = TRY(store::ListReadable(*op.world.store, kBudgets, op.ns));
   std::vector<store::ObjectPtr> out;
-  for (store::ObjectPtr& object : op.world.store->List(kBudgets, op.ns)) {
+  for (store::ObjectPtr& object : all) {
     const auto selector = api::LabelSelector::FromJson(object->document()["spec"]["selector"]);
     if (selector.ok() && selector->Matches(pod["metadata"]["labels"])) {
       out.push_back(std::move(object));

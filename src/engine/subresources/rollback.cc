@@ -15,7 +15,7 @@
 #include "engine/subresources/subresources.h"
 #include "engine/write/admit.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::engine {
 namespace {

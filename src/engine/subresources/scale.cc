@@ -19,7 +19,7 @@
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
 #include "registry/validation/object_meta.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::engine {
 namespace {

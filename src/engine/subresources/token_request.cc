@@ -15,7 +15,7 @@
 #include "engine/write/admit.h"
 #include "engine/write/system_fields.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 #include "store/store.h"
 
 namespace portcullis::engine {

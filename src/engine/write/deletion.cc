@@ -18,7 +18,7 @@
 #include "engine/write/unsafe_deletion.h"
 #include "engine/write/write.h"
 #include "golang/time.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::engine {
 namespace {
@@ -166,7 +166,7 @@ class Deletion {
     // That an object may not be deleted holds for its name in the URL, not for its collection.
     if (tries_ == 0 && of_ == Of::kOne) TRY(strategy_.CheckDelete(Context()));
     const store::Key key = KeyOf(*op_.resource, ns_, name_);
-    const base::Status why = store::Unreadable(*op_.world.store, key);
+    const base::Status why = op_.world.store->WhyUnreadable(key);
     if (!why.ok() && options_.ignores_read_errors) {
       deleted_ = {true, json::Value()};
       return std::optional<PendingWrite>(

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "engine/options.h"
 #include "engine/write/write.h"
-#include "store/at_rest.h"
+#include "store/store.h"
 
 namespace portcullis::engine {
 namespace {
@@ -40,7 +40,7 @@ base::Status CheckUnsafeDeletion(Operation& op) {
   static_cast<void>(op.recorder.Annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "",
                                          admission::AuditLevel::kMetadata));
   TRY(CheckPermission(op));
-  if (!store::Unreadable(*op.world.store, KeyOf(op, op.name)).ok()) return base::OkStatus();
+  if (!op.world.store->WhyUnreadable(KeyOf(op, op.name)).ok()) return base::OkStatus();
   const api::FieldErrors errors = {api::Invalid(
       api::FieldPath(kIgnoresReadErrors), true,
       "is exclusively used to delete corrupt object(s), try again by removing this option")};

@@ -21,6 +21,7 @@
 #include "json/shared_parts.h"
 #include "registry/validation/object_meta.h"
 #include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::engine {
 namespace {

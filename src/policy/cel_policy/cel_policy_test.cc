@@ -218,6 +218,41 @@ TEST_F(CelPolicyTest, PoliciesWithoutBindingsAreNotInForce) {
   EXPECT_EQ(Refusal(), Denied("failed expression: false"));
 }
 
+TEST_F(CelPolicyTest, ParamsThatCannotBeReadAreErrors) {
+  const auto bind = [this](std::string_view param) {
+    cluster_.Validating("p",
+                        R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)"
+                        R"("validations":[{"expression":"params.data.v == 'good'"}])",
+                        base::StrCat(R"("validationActions":["Deny"],"paramRef":{"namespace":)"
+                                     R"("params","parameterNotFoundAction":"Allow",)",
+                                     param, "}"));
+  };
+  const auto put = [this](std::string_view name) {
+    cluster_.Put("", "configmaps", "params",
+                 base::StrCat(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")", name,
+                              R"(","namespace":"params"},"data":{"v":"good"}})"));
+  };
+  const std::string error = Denied("failed to configure binding: Internal error occurred: no key");
+  put("other");
+  bind(R"("name":"named")");
+  cluster_.reader().unreadable = "configmaps";
+  cluster_.reader().unreadable_name = "named";
+  EXPECT_EQ(Refusal(), error);
+  put("named");
+  EXPECT_EQ(Refusal(), error) << "its former state decides nothing";
+  // Others say nothing about it, whether it is there or not.
+  cluster_.reader().unreadable_name = "other";
+  EXPECT_EQ(Refusal(), "");
+  cluster_.Remove("", "configmaps", "params", "named");
+  EXPECT_EQ(Refusal(), "");
+  EXPECT_EQ(cluster_.reader().lists, 0) << "what it costs does not depend on them either";
+  // Of a selector, each may be one.
+  bind(R"("selector":{})");
+  EXPECT_EQ(Refusal(), error);
+  cluster_.reader().unreadable.clear();
+  EXPECT_EQ(Refusal(), "");
+}
+
 TEST_F(CelPolicyTest, UnknownParamKindIsAMistakeOfThePolicy) {
   cluster_.Validating("p", R"("paramKind":{"apiVersion":"example.com/v1","kind":"BadParamKind"},)"
                            R"("validations":[{"expression":"true"}])");

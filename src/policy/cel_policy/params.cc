@@ -4,7 +4,7 @@
 
 #include "base/fiber.h"
 #include "base/strings.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::policy {
 namespace {
@@ -18,18 +18,19 @@ constexpr std::size_t kManyObjects = 100;
 constexpr std::size_t kManyBytes = 64 * 1024;  // as stored
 
 // All objects that a selector may find.
-std::vector<store::ObjectPtr> List(const store::Reader& reader, const store::Collection& collection,
-                                   std::string_view ns) {
+base::Result<std::vector<store::ObjectPtr>> List(const store::Reader& reader,
+                                                 const store::Collection& collection,
+                                                 std::string_view ns) {
   if (reader.Count(collection) > kManyObjects) base::Fiber::MoveCurrent();
-  std::vector<store::ObjectPtr> objects = reader.List(collection, ns);
+  std::vector<store::ObjectPtr> objects = TRY(store::ListReadable(reader, collection, ns));
   std::size_t bytes = 0;
   for (const store::ObjectPtr& object : objects) bytes += object->bytes().size();
   if (bytes > kManyBytes) base::Fiber::MoveCurrent();
   return objects;
 }
 
-store::ObjectPtr Get(const store::Reader& reader, const store::Key& key) {
-  store::ObjectPtr object = reader.Get(key);
+base::Result<store::ObjectPtr> Get(const store::Reader& reader, const store::Key& key) {
+  store::ObjectPtr object = TRY(store::GetReadable(reader, key));
   if (object != nullptr && object->bytes().size() > kManyBytes) base::Fiber::MoveCurrent();
   return object;
 }
@@ -103,18 +104,16 @@ base::Result<std::vector<Param>> CollectParams(const ParamSource& source, const 
   const store::Collection collection{source.resource.group, source.resource.resource};
   if (reader != nullptr && ref.selector != nullptr) {
     if (!ref.selector->error.ok()) return base::Invalid(ref.selector->error.message());
-    TRY(store::CheckReadable(*reader, collection, ns));
-    for (const store::ObjectPtr& object : List(*reader, collection, ns)) {
+    const std::vector<store::ObjectPtr> all = TRY(List(*reader, collection, ns));
+    for (const store::ObjectPtr& object : all) {
       if (!ref.selector->labels.Matches(object->document()["metadata"]["labels"])) continue;
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
     }
   } else if (reader != nullptr) {
     const store::ObjectPtr object =
-        Get(*reader, {collection.group, collection.resource, ns, ref.name});
+        TRY(Get(*reader, {collection.group, collection.resource, ns, ref.name}));
     if (object != nullptr) {
       params.push_back(TRY(Load(object, source, request, objects, keep_type)));
-    } else {
-      TRY(store::CheckReadable(*reader, collection, ns));
     }
   }
   if (params.empty() && ref.deny_if_missing) {

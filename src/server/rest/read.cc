@@ -16,7 +16,7 @@
 #include "server/rest/present.h"
 #include "server/rest/verbs.h"
 #include "server/rest_options.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 #include "store/store.h"
 
 namespace portcullis::server::rest {

@@ -177,14 +177,25 @@ Place Cache::PlaceOf(const Key& key) {
   const CollectionState& state = FindOrAdd(key.collection());
   const std::string position = PositionOf(key);
   base::ReaderLock lock(state_mutex_);
-  return {state.name(), state.Find(position), Unreadable(key)};
+  return {state.name(), state.Find(position), WhyUnreadable(key)};
 }
 
-base::Status Cache::Unreadable(const Key& key) const {
+base::Status Cache::WhyUnreadable(const Key& key) const {
   if (unreadable_count_ == 0) return base::OkStatus();
   const base::MutexLock lock(unreadable_mutex_);
   const auto it = unreadable_.find(StorageKey(key));
   return it == unreadable_.end() ? base::OkStatus() : base::InternalError(it->second.error);
+}
+
+base::Status Cache::WhyUnreadable(const Collection& collection, std::string_view ns) const {
+  if (unreadable_count_ == 0) return base::OkStatus();
+  const std::string folder = StorageKey({collection.group, collection.resource, ns, ""});
+  const base::MutexLock lock(unreadable_mutex_);
+  const auto first = unreadable_.lower_bound(folder);
+  if (first == unreadable_.end() || !first->first.starts_with(folder)) return base::OkStatus();
+  const auto& [key, object] = *first;
+  return base::InternalError(
+      base::StrCat("unable to ", object.failed, " key ", base::GoQuote(key), ": ", object.error));
 }
 
 ObjectPtr Cache::StubOf(const Key& key) const {
@@ -219,17 +230,6 @@ void Cache::NoteReadable(const Key& key) {
   unreadable_count_ = unreadable_.size();
 }
 
-base::Status Cache::CheckReadable(const Collection& collection, std::string_view ns) const {
-  if (unreadable_count_ == 0) return base::OkStatus();
-  const base::MutexLock lock(unreadable_mutex_);
-  for (const auto& [key, object] : unreadable_) {
-    if (object.key().collection() != collection || (!ns.empty() && ns != object.ns)) continue;
-    return base::InternalError(
-        base::StrCat("unable to ", object.failed, " key ", base::GoQuote(key), ": ", object.error));
-  }
-  return base::OkStatus();
-}
-
 std::vector<ObjectPtr> Cache::List(const Collection& collection, std::string_view ns) const {
   base::ReaderLock lock(state_mutex_);
   const CollectionState* state = Find(collection);
@@ -237,7 +237,7 @@ std::vector<ObjectPtr> Cache::List(const Collection& collection, std::string_vie
 }
 
 base::Result<Page> Cache::ListPage(const ListRequest& request) const {
-  TRY(CheckReadable(request.collection, request.ns));
+  TRY(WhyUnreadable(request.collection, request.ns));
   Page page;
   base::ReaderLock lock(state_mutex_);
   const std::int64_t current = revision();
@@ -419,20 +419,6 @@ base::Status Cache::Backup(const std::string&) {
 }
 
 // Every store is a Cache.
-base::Status Unreadable(const Store& store, const Key& key) {
-  return static_cast<const Cache&>(store).Unreadable(key);
-}
-
-base::Result<ObjectPtr> GetReadable(const Store& store, const Key& key) {
-  TRY(Unreadable(store, key));
-  return store.Get(key);
-}
-
-base::Status CheckReadable(const Reader& reader, const Collection& collection,
-                           std::string_view ns) {
-  return reader.ListPage({.collection = collection, .ns = ns, .limit = 1}).status();
-}
-
 bool IsStale(const Store& store, const Object& object) {
   return static_cast<const Cache&>(store).IsStale(object);
 }

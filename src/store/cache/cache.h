@@ -54,8 +54,9 @@ class Cache : public Store {
   std::vector<ObjectPtr> List(const Collection& collection, std::string_view ns = {}) const final;
   base::Result<Page> ListPage(const ListRequest& request) const final;
   std::size_t Count(const Collection& collection) const final;
+  base::Status WhyUnreadable(const Key& key) const final;
+  base::Status WhyUnreadable(const Collection& collection, std::string_view ns) const final;
   // See store/at_rest.h.
-  base::Status Unreadable(const Key& key) const;
   virtual bool IsStale(const Object&) const { return false; }
   virtual base::Status Backup(const std::string& path);
   std::int64_t revision() const final { return revision_.load(std::memory_order_acquire); }
@@ -130,8 +131,6 @@ class Cache : public Store {
   void Tell(const std::vector<EventPtr>& events) PC_REQUIRES(publish_mutex_);
 
   void SetUnreadable(std::vector<UnreadableObject> objects) PC_EXCLUDES(unreadable_mutex_);
-  // kInternalError if an object of the collection, in that namespace, cannot be read.
-  base::Status CheckReadable(const Collection& collection, std::string_view ns) const;
   std::vector<EventPtr> DifferenceTo(const Content& content) const PC_EXCLUDES(state_mutex_);
   // Remembers the newest revision every interval, from which on lists are given an interval later.
   void Compact() PC_REQUIRES(state_mutex_);

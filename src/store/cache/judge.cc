@@ -8,7 +8,7 @@
 #include "api/api_status.h"
 #include "api/stored_size.h"
 #include "base/strings.h"
-#include "store/at_rest.h"
+#include "store/readable.h"
 
 namespace portcullis::store {
 namespace {

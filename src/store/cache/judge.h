@@ -27,7 +27,7 @@ base::Status Judge(const Change& change, const Object* stored,
                    std::string_view prefix = kStoragePrefix);
 
 // The same if what is stored cannot be read, for the reason `unreadable`: nothing may be changed, but
-// for a deletion that means such an object (store/at_rest.h).
+// for a deletion that means such an object (kUnreadableRevision).
 base::Status JudgeUnreadable(const Change& change, const base::Status& unreadable);
 
 // The event of a change that Judge() allows, as the write of `revision`.

@@ -27,7 +27,7 @@ namespace portcullis::store {
 //
 // With options.transformer values are encrypted before they are written, and what is deleted is
 // overwritten. An object that no key decrypts is logged as an error and left in the file; reads and
-// writes of it, and lists of its collection, fail (Reader::Unreadable()). Where the server goes on
+// writes of it, and lists of its collection, fail (Reader::WhyUnreadable()). Where the server goes on
 // without it is for the caller to judge.
 base::Result<std::unique_ptr<Store>> OpenEmbedded(const std::string& path,
                                                   const Options& options = {},

@@ -16,6 +16,7 @@
 #include "store/at_rest.h"
 #include "store/embedded/embedded_store.h"
 #include "store/encryption/encryption.h"
+#include "store/readable.h"
 #include "store/testing/objects.h"
 
 namespace portcullis::store {
@@ -113,13 +114,20 @@ TEST_F(EncryptedStore, GoesOnWithoutWhatNoKeyDecrypts) {
     constexpr std::string_view kWhy =
         "Internal error occurred: identity transformer tried to read encrypted data";
     EXPECT_EQ(store->Get(Secret("s")), nullptr);
-    EXPECT_EQ(Unreadable(*store, Secret("s")).message(), kWhy);
-    EXPECT_TRUE(Unreadable(*store, Secret("other")).ok());
-    EXPECT_EQ(
-        store->ListPage({kSecrets}).status().message(),
+    EXPECT_EQ(GetReadable(*store, Secret("s")).status().message(), kWhy);
+    EXPECT_TRUE(GetReadable(*store, Secret("other")).ok());
+    constexpr std::string_view kWhichAndWhy =
         "Internal error occurred: unable to transform key \"/registry/secrets/n/s\": identity "
-        "transformer tried to read encrypted data");
+        "transformer tried to read encrypted data";
+    EXPECT_EQ(store->ListPage({kSecrets}).status().message(), kWhichAndWhy);
+    EXPECT_EQ(ListReadable(*store, kSecrets).status().message(), kWhichAndWhy);
+    EXPECT_EQ(ListReadable(*store, kSecrets, "n").status().message(), kWhichAndWhy);
+    // Neither are these, whatever their names begin with.
     EXPECT_TRUE(store->ListPage({kSecrets, "m"}).ok());
+    EXPECT_TRUE(ListReadable(*store, kSecrets, "m").ok());
+    EXPECT_TRUE(ListReadable(*store, kSecrets, "n2").ok());
+    EXPECT_TRUE(ListReadable(*store, {"", "secret"}).ok());
+    EXPECT_TRUE(ListReadable(*store, {"", "configmaps"}, "n").ok());
     EXPECT_NE(store->Get(ConfigMap("n", "c")), nullptr);
     EXPECT_EQ(store->Create(Secret("s"), Encode("n", "s")).status().message(),
               "secrets \"s\" already exists");
@@ -128,7 +136,7 @@ TEST_F(EncryptedStore, GoesOnWithoutWhatNoKeyDecrypts) {
     EXPECT_EQ((*store->Create(Secret("u"), Encode("n", "u")))->revision(), 6);
   }
   auto store = Open(Keys({"b"}));
-  EXPECT_EQ(Unreadable(*store, Secret("s")).message(),
+  EXPECT_EQ(store->WhyUnreadable(Secret("s")).message(),
             "Internal error occurred: no matching key was found for the provided AES transformer");
   store.reset();
   store = Open(Keys({"b", "a"}));

@@ -227,7 +227,7 @@ void Engine::PublishReadable(const std::vector<EventPtr>& events) {
     return Key{object.group(), object.resource(), object.ns(), object.name()};
   };
   const auto is_unread = [&](const EventPtr& event) {
-    return event->type == EventType::kDeleted && !Unreadable(key_of(*event)).ok();
+    return event->type == EventType::kDeleted && !WhyUnreadable(key_of(*event)).ok();
   };
   if (std::none_of(events.begin(), events.end(), is_unread)) return Publish(events);
   std::vector<EventPtr> told;

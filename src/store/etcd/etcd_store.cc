@@ -513,7 +513,7 @@ void StoreInEtcd::ReadAgain(std::uint64_t losses) {
   CheckSetBack(before, content.revision);
   for (UnreadableObject& object : content.unreadable) {
     if (ObjectPtr last = Get(object.key())) content.objects.push_back(std::move(last));
-    if (Unreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
+    if (WhyUnreadable(object.key()).ok()) LogUnreadable(object, options_.prefix);
   }
   const std::int64_t known = std::max(this->revision(), listing->rules_revision);
   for (const ObjectPtr& object : content.objects) {

@@ -74,7 +74,7 @@ struct EtcdOptions {
 
 // Reads everything below the prefix and begins to watch. Errors: no etcd, or one that refuses. An object
 // that cannot be read is logged and left alone; so is one that becomes so later, of which observers, and
-// readers that do not ask Unreadable(), go on with the last state.
+// readers that do not ask WhyUnreadable(), go on with the last state.
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(const EtcdOptions& etcd, const Options& options);
 // The same with a client that is there (tests).
 base::Result<std::unique_ptr<EtcdStore>> OpenEtcd(std::unique_ptr<etcd::Client> client,

@@ -102,7 +102,7 @@ TEST_F(EtcdStoreTest, ReadsWhatIsThereAndLeavesOtherKeysAlone) {
   const auto plain = OpenEtcd(etcd_.MakeClient(), options, {});
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(Names((*plain)->List({"", "configmaps"})), std::vector<std::string>{"n/json"});
-  EXPECT_EQ(Unreadable(**plain, ConfigMap("n", "proto")).message(),
+  EXPECT_EQ((*plain)->WhyUnreadable(ConfigMap("n", "proto")).message(),
             "Internal error occurred: its value is not JSON");
 }
 
@@ -112,7 +112,7 @@ TEST_F(EtcdStoreTest, GoesOnWithoutAnObjectThatCannotBeRead) {
   ASSERT_TRUE(Create(*store, "b").ok());
   EXPECT_EQ(ValueOf(store->Get(ConfigMap("n", "b"))), "v");
   EXPECT_EQ(store->Get(ConfigMap("n", "a")), nullptr);
-  EXPECT_EQ(Unreadable(*store, ConfigMap("n", "a")).message(),
+  EXPECT_EQ(store->WhyUnreadable(ConfigMap("n", "a")).message(),
             "Internal error occurred: unknown form");
   EXPECT_EQ(
       store->ListPage({{"", "configmaps"}, "", 1}).status().message(),

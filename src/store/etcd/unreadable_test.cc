@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "store/at_rest.h"
 #include "store/encryption/encryption.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/testing/fake_etcd.h"
@@ -64,7 +63,7 @@ struct Server {
   std::string Read(std::string_view name) const {
     Freshen();
     const Key key = ConfigMap("n", name);
-    if (base::Status why = Unreadable(*store, key); !why.ok()) return std::string(why.message());
+    if (base::Status why = store->WhyUnreadable(key); !why.ok()) return std::string(why.message());
     return Last(name);
   }
   // What readers see that go on with what there was.
@@ -80,7 +79,7 @@ struct Server {
   // Until what has been asked for in the background is done.
   void AwaitReadable() const {
     const base::SteadyTime end = base::SystemClock().Steady() + std::chrono::seconds(20);
-    while (!Unreadable(*store, ConfigMap("n", "a")).ok() && base::SystemClock().Steady() < end) {
+    while (!store->WhyUnreadable(ConfigMap("n", "a")).ok() && base::SystemClock().Steady() < end) {
       std::this_thread::yield();
     }
   }
@@ -193,7 +192,7 @@ class Reading final : public Observer {
   void OnCommit(std::span<const EventPtr> events) override {
     for (const EventPtr& event : events) {
       const Key key = ConfigMap(event->object->ns(), event->object->name());
-      heard.push_back(std::string(Unreadable(store_, key).message()));
+      heard.push_back(std::string(store_.WhyUnreadable(key).message()));
     }
   }
   std::vector<std::string> heard;

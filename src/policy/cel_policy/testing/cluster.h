@@ -20,6 +20,7 @@
 #include "json/writer.h"
 #include "policy/cel_policy/policy_plugin.h"
 #include "store/memory/memory_store.h"
+#include "store/testing/partly_readable.h"
 
 namespace portcullis::policy::testing {
 
@@ -34,7 +35,7 @@ class Cluster {
         feed_(admission::MakeStoreFeed(*store_)) {
     Put("", "namespaces", "", R"({"metadata":{"name":"default","labels":{"tier":"one"}}})");
     admission::PluginContext context;
-    context.reader = store_.get();
+    context.reader = &reader_;
     context.feed = feed_.get();
     context.objects = &objects_;
     context.clock = &clock;
@@ -113,6 +114,8 @@ class Cluster {
   // Of the requests from now on; null: they are not traced.
   void set_trace(admission::Trace* trace) { trace_ = trace; }
   admission::Request& request() { return *request_; }
+  // Through which policies read.
+  store::testing::PartlyReadable& reader() { return reader_; }
   admission::Recorder& recorder() { return *recorder_; }
 
   static constexpr std::string_view kGroup = "admissionregistration.k8s.io";
@@ -147,6 +150,7 @@ class Cluster {
   std::shared_ptr<const api::schema::Defaulter> defaulter_;
   admission::CatalogObjects objects_;
   std::unique_ptr<store::Store> store_;
+  store::testing::PartlyReadable reader_{*store_};
   std::unique_ptr<admission::ObjectFeed> feed_;
   std::unique_ptr<PolicyPluginCore> validating_;
   std::unique_ptr<PolicyPluginCore> mutating_;
