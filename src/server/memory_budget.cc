@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/quantity.h"
+#include "base/fiber.h"
 #include "base/file.h"
 #include "base/strings.h"
 
@@ -18,7 +19,6 @@ namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kLeast = 64 << 20;
-constexpr std::chrono::seconds kPatience{1};
 
 // A file of the kernel, "" if it cannot be read.
 std::string Content(const std::string& path) {
@@ -74,22 +74,22 @@ bool MemoryBudget::Admits(base::SteadyTime now) {
 }
 
 void MemoryBudget::Refresh(base::SteadyTime now) {
-  if (now.time_since_epoch().count() >= next_look_.load(std::memory_order_relaxed)) Look(now);
-}
-
-void MemoryBudget::Look(base::SteadyTime now) {
-  if (looking_.exchange(true)) return;
+  std::int64_t due = next_look_.load(std::memory_order_relaxed);
+  if (now.time_since_epoch().count() < due) return;
+  const std::int64_t next = (now + kLookEvery).time_since_epoch().count();
+  if (!next_look_.compare_exchange_strong(due, next)) return;
   used_now_ = used_();
-  if (is_short()) {
-    MakeRoom(now);
-    used_now_ = used_();
-  }
-  next_look_ = (now + kLookEvery).time_since_epoch().count();
-  looking_ = false;
+  if (!is_short()) return;
+  MakeRoom(now, kMoment);
+  used_now_ = used_();
 }
 
-void MemoryBudget::MakeRoom(base::SteadyTime now) {
-  const auto end = clock_.Steady() + kPatience;
+void MemoryBudget::MakeRoom() {
+  MakeRoom(clock_.Steady(), base::Fiber::MayHoldThread() ? kPatience : kMoment);
+}
+
+void MemoryBudget::MakeRoom(base::SteadyTime now, base::Duration patience) {
+  const auto end = clock_.Steady() + patience;
   const base::MutexLock lock(mutex_);
   if (!makes_room_) {
     if (now < asked_at_ + kMakeRoomEvery) return;

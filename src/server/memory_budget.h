@@ -36,14 +36,15 @@ class MemoryBudget final : public base::RoomMaker {
   void Stop() PC_EXCLUDES(mutex_);
 
   // Whether there is memory for a new request. Looks at the process only if that is due by `now`,
-  // and makes room if there is little left: then it takes some milliseconds.
+  // and makes room if there is little left: then it takes up to kMoment.
   bool Admits(base::SteadyTime now);
   // Looks at the process if that is due, as Admits() does.
   void Refresh(base::SteadyTime now);
   // Has caches shrink, and freed memory go back to the kernel, at most every kMakeRoomEvery. Waits until
-  // that is done, but not long: who asks may hold a lock that a cache needs.
-  void MakeRoom() override { MakeRoom(clock_.Steady()); }
-  void MakeRoom(base::SteadyTime now) PC_EXCLUDES(mutex_);
+  // that is done, but not long: who asks may hold a lock that a cache needs. A fiber waits kMoment at most, since
+  // its thread has other connections, too.
+  void MakeRoom() override;
+  void MakeRoom(base::SteadyTime now, base::Duration patience) PC_EXCLUDES(mutex_);
 
   // Whether new requests are refused, as of the last look.
   bool is_short() const { return used() >= refuse_from_; }
@@ -56,9 +57,10 @@ class MemoryBudget final : public base::RoomMaker {
   static constexpr std::chrono::milliseconds kLookEvery{20};
   static constexpr std::chrono::milliseconds kMakeRoomEvery{250};
   static constexpr std::chrono::milliseconds kShrinkEvery{1000};
+  static constexpr std::chrono::milliseconds kMoment{20};
+  static constexpr std::chrono::milliseconds kPatience{1000};
 
  private:
-  void Look(base::SteadyTime now);
   void Run() PC_EXCLUDES(mutex_);
   void Shrink(base::SteadyTime now);
 
@@ -69,9 +71,8 @@ class MemoryBudget final : public base::RoomMaker {
   std::atomic<std::size_t> used_now_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> shrunk_{0};
-  std::atomic<std::int64_t> next_look_{0};  // steady clock's ticks
-
-  std::atomic<bool> looking_{false};  // one thread at a time; the others go by what it saw last
+  // Steady clock's ticks. Who moves it on looks; the others go by what was seen last.
+  std::atomic<std::int64_t> next_look_{0};
   std::vector<std::function<void()>> caches_;  // constant once requests are served
 
   base::Mutex mutex_;

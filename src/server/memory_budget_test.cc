@@ -12,10 +12,13 @@
 #include <new>
 #include <string>
 
+#include "base/fiber.h"
+
 namespace portcullis::server {
 namespace {
 
 constexpr std::size_t kMib = 1 << 20;
+constexpr auto kWait = MemoryBudget::kPatience;
 
 base::SteadyTime At(int milliseconds) {
   return base::SteadyTime() + std::chrono::milliseconds(milliseconds);
@@ -38,25 +41,24 @@ TEST(MemoryBudgetTest, RefusesBeforeTheLimitAndAdmitsAgainBelowIt) {
   EXPECT_TRUE(budget.Admits(At(90)));
 }
 
-TEST(MemoryBudgetTest, CachesShrinkBeforeARequestIsRefused) {
-  std::size_t used = 95 * kMib;
-  int shrunk = 0;
+TEST(MemoryBudgetTest, CachesShrinkBeforeMoreRequestsAreRefused) {
+  std::atomic<std::size_t> used = 95 * kMib;
   MemoryBudget budget(
-      100 * kMib, [&] { return used; }, base::SystemClock());
-  budget.AddCache([&] {
-    ++shrunk;
-    used = 60 * kMib;
-  });
-  EXPECT_TRUE(budget.Admits(At(0)));
-  EXPECT_EQ(shrunk, 1);
+      100 * kMib, [&] { return used.load(); }, base::SystemClock());
+  budget.AddCache([&] { used = 60 * kMib; });
+  budget.Admits(At(0));
+  budget.MakeRoom(At(1), kWait);  // waits for what that has begun
+  EXPECT_EQ(budget.shrunk(), 1U);
+  EXPECT_TRUE(budget.Admits(At(30)));
 
   used = 95 * kMib;
   EXPECT_FALSE(budget.Admits(At(100))) << "not more often than once a second";
-  EXPECT_EQ(shrunk, 1);
+  EXPECT_EQ(budget.shrunk(), 1U);
   EXPECT_TRUE(budget.is_short());
-  EXPECT_TRUE(budget.Admits(At(1100)));
-  EXPECT_EQ(shrunk, 2);
+  budget.Admits(At(1100));
+  budget.MakeRoom(At(1101), kWait);
   EXPECT_EQ(budget.shrunk(), 2U);
+  EXPECT_TRUE(budget.Admits(At(1130)));
   EXPECT_FALSE(budget.is_short());
 }
 
@@ -83,16 +85,39 @@ TEST(MemoryBudgetTest, WhoAsksForRoomMayHoldWhatACacheNeeds) {
   });
   {
     const base::MutexLock lock(mutex);
-    budget.MakeRoom(At(0));
+    budget.MakeRoom(At(0), kWait);
     EXPECT_EQ(shrunk, 0);
   }
-  budget.MakeRoom(At(100));
+  budget.MakeRoom(At(100), kWait);
   EXPECT_EQ(shrunk, 1) << "it is waited for";
-  budget.MakeRoom(At(2000));
+  budget.MakeRoom(At(2000), kWait);
   EXPECT_EQ(shrunk, 2);
   budget.Stop();
-  budget.MakeRoom(At(4000));
+  budget.MakeRoom(At(4000), kWait);
   EXPECT_EQ(shrunk, 2);
+}
+
+// Nor is a fiber held up, whose thread has other connections.
+TEST(MemoryBudgetTest, ARequestThatArrivesIsNotHeldUp) {
+  base::Mutex mutex;
+  MemoryBudget budget(
+      100 * kMib, [] { return 95 * kMib; }, base::SystemClock());
+  budget.AddCache([&] { const base::MutexLock lock(mutex); });
+  const base::MutexLock lock(mutex);  // the cache cannot shrink meanwhile
+  const base::SteadyTime began = base::SystemClock().Steady();
+  EXPECT_FALSE(budget.Admits(At(0)));
+  base::FiberStacks stacks;
+  EXPECT_TRUE(base::Fiber::Run(stacks, [&] { budget.MakeRoom(); }));
+  EXPECT_LT(base::SystemClock().Steady() - began, kWait);
+}
+
+TEST(MemoryBudgetTest, LooksAgainAfterOneThatFailed) {
+  std::size_t used = 0;
+  MemoryBudget budget(
+      100 * kMib, [&] { return used == 0 ? throw std::bad_alloc() : used; }, base::SystemClock());
+  EXPECT_THROW(budget.Admits(At(0)), std::bad_alloc);
+  used = 95 * kMib;
+  EXPECT_FALSE(budget.Admits(At(30)));
 }
 
 TEST(MemoryBudgetTest, ReadsLimitsAsQuantities) {
