@@ -32,7 +32,6 @@ constexpr std::size_t kHistoryShare = 32;
 // kube-apiserver looks once a minute; looking at a small file costs nothing.
 constexpr std::chrono::seconds kConfigurationEvery{1};
 
-// Requests are judged by these. Without one of them a server would answer, but wrongly.
 constexpr store::Collection kDecisive[] = {
     {"", "limitranges"},
     {"", "namespaces"},
@@ -81,6 +80,8 @@ std::vector<double> TransformationBounds() {
 }
 
 }  // namespace
+
+std::span<const store::Collection> DecisiveCollections() { return kDecisive; }
 
 // kube-apiserver's.
 struct Storage::EncryptionMetrics {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -26,6 +27,10 @@ struct Options;
 namespace portcullis::server {
 
 class EtcdMetrics;
+
+// Without one of these objects, by which requests are judged, a server would answer, but wrongly. All are among
+// the rules that servers tell each other of (store::HasRules()).
+std::span<const store::Collection> DecisiveCollections();
 
 // Made and destroyed by one thread; the store is thread-safe.
 class Storage {
