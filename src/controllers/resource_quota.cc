@@ -101,21 +101,27 @@ class ResourceQuotas final : public Controller {
   };
   using Looks = std::map<std::string, Look>;  // by the uid of the quota
 
+  // What is in use.
+  struct Counted {
+    Resources used;
+    // When the first counted object is charged no longer, without a change of it.
+    std::optional<base::WallTime> next_end;
+    bool all_read = true;  // else `used` has what was used before of objects that cannot be read
+  };
+
   std::optional<base::Duration> ReconcileQuota(const store::Object& quota, Looks& looks) {
     const json::Value root = quota.document().root();
     const Resources hard = api::quota::ReadResources(root["spec"]["hard"]);
     const Resources in_force = api::quota::ReadResources(root["status"]["hard"]);
     const Resources used = api::quota::ReadResources(root["status"]["used"]);
     const base::SteadyTime now = context_.clock.Steady();
-    next_end_.reset();
-    all_read_ = true;
     auto [look, is_new] = looks.try_emplace(std::string(quota.uid()), Look{used, now});
     const bool hard_changed = !api::quota::Equal(hard, in_force);
     const base::Duration since = now - look->second.at;
     if (!hard_changed && !is_new && since < kSettled) return kSettled - since;
 
-    const Resources counted = Count(root, hard, used, quota.ns());
-    const Resources after = Settle(counted, used, look->second.used);
+    const Counted counted = Count(root, hard, used, quota.ns());
+    const Resources after = Settle(counted.used, used, look->second.used);
     const bool charged_meanwhile = !api::quota::Equal(used, look->second.used);
     look->second = {after, now};
     if (hard_changed || !api::quota::Equal(after, used)) {
@@ -126,9 +132,11 @@ class ResourceQuotas final : public Controller {
       return kSettled;
     }
     // More than is stored: it was charged a moment ago, and must be looked at again.
-    const bool settled = api::quota::Equal(after, counted) && !charged_meanwhile;
+    const bool settled = api::quota::Equal(after, counted.used) && !charged_meanwhile;
     if (!settled) return kSettled;
-    return all_read_ ? UntilNextEnd() : std::optional<base::Duration>(kReadAgain);
+    if (!counted.all_read) return kReadAgain;
+    if (!counted.next_end) return std::nullopt;
+    return std::max<base::Duration>(*counted.next_end - context_.clock.Now(), 0ms) + kSettled;
   }
 
   // The recount, plus what was charged since the last look, but no more than is in the status.
@@ -149,20 +157,13 @@ class ResourceQuotas final : public Controller {
     return out;
   }
 
-  // Until the first counted object is charged no longer, without a change of it.
-  std::optional<base::Duration> UntilNextEnd() const {
-    if (!next_end_) return std::nullopt;
-    return std::max<base::Duration>(*next_end_ - context_.clock.Now(), 0ms) + kSettled;
-  }
-
-  // Of objects that cannot all be read, what was `used` before.
-  Resources Count(json::Value quota, const Resources& hard, const Resources& used,
-                  std::string_view ns) {
+  Counted Count(json::Value quota, const Resources& hard, const Resources& used,
+                std::string_view ns) const {
     // Scopes are judged by the names of the spec, as the status may not have them yet.
     json::Arena arena;
     const json::Value judged =
         json::SetPath(arena, quota, {"status", "hard"}, quota["spec"]["hard"]);
-    Resources out = Zeros(hard);
+    Counted out{.used = Zeros(hard)};
     for (const api::GroupResource& resource : ResourcesOf(hard)) {
       const auto evaluator = api::quota::MakeEvaluator(
           resource, {.release = context_.release, .lookup = &lookup_, .clock = &context_.clock});
@@ -172,9 +173,11 @@ class ResourceQuotas final : public Controller {
           store::ListReadable(context_.store, {resource.group, resource.resource}, ns);
       if (!objects.ok()) {
         for (const std::string& name : names) {
-          if (const auto before = used.find(name); before != used.end()) out[name] = before->second;
+          if (const auto before = used.find(name); before != used.end()) {
+            out.used[name] = before->second;
+          }
         }
-        all_read_ = false;
+        out.all_read = false;
         continue;
       }
       for (const store::ObjectPtr& object : *objects) {
@@ -182,10 +185,10 @@ class ResourceQuotas final : public Controller {
         const base::Result<bool> matches = api::quota::Matches(*evaluator, judged, root);
         if (!matches.ok() || !*matches) continue;
         if (const auto end = evaluator->UsageEndsAt(root)) {
-          next_end_ = next_end_ ? std::min(*next_end_, *end) : *end;
+          out.next_end = out.next_end ? std::min(*out.next_end, *end) : *end;
         }
         for (const auto& [name, amount] : evaluator->Usage(root)) {
-          if (auto found = out.find(name); found != out.end()) found->second.Add(amount);
+          if (auto found = out.used.find(name); found != out.used.end()) found->second.Add(amount);
         }
       }
     }
@@ -225,9 +228,6 @@ class ResourceQuotas final : public Controller {
   const ControllerContext& context_;
   const StoreLookup lookup_;
   std::map<std::string, Looks> looks_;  // by namespace
-  // Found by the last Count().
-  std::optional<base::WallTime> next_end_;
-  bool all_read_ = true;
 };
 
 }  // namespace
