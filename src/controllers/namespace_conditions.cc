@@ -10,6 +10,16 @@
 namespace portcullis::controllers {
 namespace {
 
+// That of the conditions of most kinds. What an aggregated server says of an error may be longer.
+constexpr std::size_t kMostOfAMessage = 32 << 10;
+
+void Shorten(std::string& text) {
+  if (text.size() <= kMostOfAMessage) return;
+  std::size_t end = kMostOfAMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+}
+
 struct Told {
   std::string_view type;
   std::string_view reason;
@@ -79,6 +89,7 @@ std::vector<Told> WhatToTell(const NamespaceLeftovers& left) {
                             Counts(left.finalizers, " in ", " resource instances")),
                true};
   }
+  for (Told& each : told) Shorten(each.message);
   return told;
 }
 

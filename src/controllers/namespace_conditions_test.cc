@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/gotext.h"
 #include "json/writer.h"
 
 namespace portcullis::controllers {
@@ -53,6 +54,17 @@ TEST(NamespaceConditions, TellWhichAggregatedVersionsAreNotKnown) {
             "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of "
             "server APIs: garden.io/v1: stale GroupVersion discovery: garden.io/v1, "
             "metrics.k8s.io/v1beta1: stale GroupVersion discovery: metrics.k8s.io/v1beta1");
+}
+
+TEST(NamespaceConditions, AreOfABoundedLength) {
+  json::Arena arena;
+  NamespaceLeftovers left;
+  for (int i = 0; i < 100'000; ++i) left.errors.emplace_back("é");
+  const json::Value conditions = NamespaceConditions(arena, {}, left, "t1");
+  const std::string_view message = conditions[std::size_t{2}]["message"].AsString();
+  EXPECT_LE(message.size(), 32U << 10);
+  EXPECT_GT(message.size(), 30U << 10);
+  EXPECT_TRUE(base::IsValidUtf8(message));
 }
 
 TEST(NamespaceConditions, AreWrittenOnlyIfTheyTellSomethingNew) {
