@@ -30,6 +30,8 @@ RULES = [
      "clang cannot check it: base::Mutex, base::MutexLock and PC_GUARDED_BY",
      {"src/base/mutex.h", "src/net/internal/client_call", "src/net/internal/loop", "src/net/internal/resolver",
       "src/engine/boot/boot_objects", "src/admission/recorder", "src/kube_cel/compiler"}),
+    (r"(?:\bfor \([^;{}]*? :|[*&] \w+ =)\s*(?:(?:[^;{}()]|\(\))*\bGet\(\)->|\*(?:[\w.>-]|\(\))*\b(?:Get|all)\(\)[);])",
+     "dangles: Get() returns a std::shared_ptr that dies with the expression; keep it in a variable", set()),
     (r"\bTODO\b(?!\(#\d+\))|\bFIXME\b|\bXXX\b", "a TODO names its issue: TODO(#12)", set()),
 ]
 # Functions of std::filesystem that throw unless they are given an error_code as the last argument.

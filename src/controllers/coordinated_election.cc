@@ -164,7 +164,8 @@ class CoordinatedElection final : public Controller {
 
   // In the version of the resource that is served.
   bool Send(Request request, std::string_view resource, json::Arena& arena) {
-    const auto* served = context_.catalog.Get()->FindPreferred(kGroup, resource);
+    const auto catalog = context_.catalog.Get();
+    const auto* served = catalog->FindPreferred(kGroup, resource);
     if (served == nullptr) return false;
     request.resource = served->resource;
     if (!request.body.is_null()) {

@@ -404,7 +404,8 @@ class GarbageCollector final : public Controller {
 
   // Dependents that cannot be read would be collected once they can, if their owner were gone by then.
   bool AllDependentsAreReadable(const Place& owner) const {
-    for (const auto* resource : context_.catalog.Get()->resources()) {
+    const auto catalog = context_.catalog.Get();
+    for (const auto* resource : catalog->resources()) {
       const api::GroupResource stored = resource->stored_as();
       if (!context_.store.WhyUnreadable({stored.group, stored.resource}, owner.ns).ok())
         return false;

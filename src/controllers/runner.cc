@@ -32,7 +32,8 @@ void ControllerRunner::AddExisting() {
   for (const store::Collection& collection : info_.hears) add(collection);
   if (!info_.hears.empty()) return;
   std::set<std::string> seen;
-  for (const auto* resource : context_.catalog.Get()->resources()) {
+  const auto catalog = context_.catalog.Get();
+  for (const auto* resource : catalog->resources()) {
     const api::GroupResource stored = resource->stored_as();
     if (seen.insert(stored.ToString()).second) add({stored.group, stored.resource});
   }

@@ -156,7 +156,8 @@ std::shared_ptr<const ApiService> Aggregation::Find(std::string_view group,
 }
 
 std::shared_ptr<const ApiService> Aggregation::ByName(const std::string& name) const {
-  for (const auto& [key, service] : *services_.Get()) {
+  const auto services = services_.Get();
+  for (const auto& [key, service] : *services) {
     if (service->name == name) return service;
   }
   return nullptr;

@@ -146,7 +146,8 @@ Value WithAggregated(json::Arena& arena, Value list, const store::Reader& store,
     for (const Value& entry : item["versions"].elements())
       put(item["metadata"]["name"].AsString(), item["metadata"], entry);
   }
-  for (const auto& [key, service] : *aggregation.all()) {
+  const auto services = aggregation.all();
+  for (const auto& [key, service] : *services) {
     const Value entry = aggregation.DiscoveryOf(arena, *service);
     const auto name = std::string_view(service->group);
     put(name, json::ObjectBuilder(arena).Set("name", name).Build(), entry);

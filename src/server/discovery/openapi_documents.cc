@@ -96,7 +96,8 @@ Reply Documents::ServeOpenApiPaths(Call& call) {
     std::map<std::string, std::string> urls;
     for (const auto& entry : TRY(api::catalog::OpenApiV3Paths(*call.catalog)))
       urls.emplace(entry.path, entry.url);
-    for (const auto& [version, service] : *env_.aggregation->all()) {
+    const auto services = env_.aggregation->all();
+    for (const auto& [version, service] : *services) {
       auto its = env_.aggregation->OpenApiOf(service->name);
       // Its own version is not served here. Of what is served here, the document is that of here.
       if (const auto own = its.find("apis/" + version); own != its.end())
