@@ -2,8 +2,6 @@
 
 #include "json/patch.h"
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "json/go_errors.h"
 #include "json/reader.h"
 #include "json/sorted.h"
+#include "json/spellings.h"
 #include "json/verbatim.h"
 #include "json/working_copy.h"
 #include "json/writer.h"
@@ -32,21 +31,12 @@ base::Status Failure(std::string message) { return {base::Reason::kInvalid, std:
 class Application {
  public:
   Application(Arena& arena, Value document, const PatchOptions& options)
-      : arena_(arena), options_(options), copy_(arena, document, options.repeats_keys) {}
+      : arena_(arena),
+        options_(options),
+        copy_(arena, document, options.repeats_keys),
+        spellings_(arena) {}
 
-  // Of the values of a patch, what is not spelled as Go does.
-  void NoteSpelling(Value value, Value spelled) {
-    if (value.is_string()) {
-      if (spelled.AsString() != GoSpelling(value)) {
-        spellings_.emplace(value.AsString().data(), spelled.AsString());
-      }
-      return;
-    }
-    for (std::size_t i = 0; i < spelled.elements().size(); ++i) {
-      NoteSpelling(value.elements()[i], spelled.elements()[i]);
-    }
-    for (const Member& member : spelled.members()) NoteSpelling(value[member.name()], member.value);
-  }
+  void NoteSpelling(Value value, Value spelled) { spellings_.Note(value, spelled); }
 
   base::Status Apply(Value operation) {
     const std::string_view kind = operation["op"].AsString("unknown");
@@ -61,33 +51,10 @@ class Application {
   Value Result() const { return copy_.Freeze(copy_.root()); }
 
  private:
-  static std::string GoSpelling(Value text) {
-    const std::string quoted = ToString(text);
-    return quoted.substr(1, quoted.size() - 2);
-  }
-
-  // What a text is spelled as, if not as Go does.
-  std::string_view OwnSpelling(Value text) const {
-    const auto found = spellings_.find(text.AsString().data());
-    return found == spellings_.end() ? std::string_view() : found->second;
-  }
-
-  // REQUIRES: equal values.
-  bool IsSpelledAs(Value value, Value other) const {
-    if (value.is_string()) return OwnSpelling(value) == OwnSpelling(other);
-    for (std::size_t i = 0; i < value.elements().size(); ++i) {
-      if (!IsSpelledAs(value.elements()[i], other.elements()[i])) return false;
-    }
-    const auto members = value.members();
-    return std::all_of(members.begin(), members.end(), [&](const Member& member) {
-      return IsSpelledAs(member.value, other[member.name()]);
-    });
-  }
-
   bool Equal(const Slot& slot, const Value& value) {
     if (!options_.repeats_keys) {
       return internal::WorkingCopy::Equal(slot, value) &&
-             (spellings_.empty() || IsSpelledAs(copy_.Freeze(slot), value));
+             spellings_.Same(copy_.Freeze(slot), value);
     }
     return LastOfDuplicates(arena_, copy_.Freeze(slot)) == LastOfDuplicates(arena_, value);
   }
@@ -257,14 +224,15 @@ class Application {
           "Unable to complete the copy, the accumulated size increase of copy is ",
           std::to_string(copied_), ", exceeding the limit ", std::to_string(options_.copy_limit)));
     }
-    return Insert(target, {value, nullptr}).Annotate("error while adding value during copy");
+    return Insert(target, {spellings_.Copied(value), nullptr})
+        .Annotate("error while adding value during copy");
   }
 
   Arena& arena_;
   const PatchOptions& options_;
   internal::WorkingCopy copy_;
   std::int64_t copied_ = 0;
-  std::map<const char*, std::string_view> spellings_;  // by the texts of the patch
+  internal::Spellings spellings_;
 };
 
 // The Go type of the operations of a patch.

@@ -6,7 +6,10 @@
 
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/strings.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -145,6 +148,40 @@ TEST(Patch, TestsTextsAsTheyAreSpelled) {
                      R"({"op":"test","path":"/d","value":"<"}])"));
   EXPECT_FALSE(passes(R"([{"op":"add","path":"/d","value":"<"},)"
                       R"({"op":"test","path":"/d","value":"\u003c"}])"));
+}
+
+// kube-apiserver's answers. Go marshals what it copies, which escapes what json.Compact escapes.
+TEST(Patch, CopiesTextsAsGoMarshalsThem) {
+  struct Case {
+    std::string_view added;
+    std::string_view copied;  // its spelling at the target
+  };
+  const std::vector<Case> cases = {
+      {R"("<")", R"("\u003c")"},
+      {"\"\xE2\x80\xA8\"", R"("\u2028")"},
+      {R"("\u0041<\/")", R"("\u0041\u003c\/")"},
+      {R"(["a",{"b":"&","c":"\u0041"}])", R"(["a",{"b":"\u0026","c":"\u0041"}])"},
+      {R"("\u0041")", R"("\u0041")"},
+      {R"("\/")", R"("\/")"},
+      {R"("\u003C")", R"("\u003C")"},
+      {R"("\ud83d\ude00")", R"("\ud83d\ude00")"},
+  };
+  Arena arena;
+  const auto passes = [&](const Case& each, std::string_view path, std::string_view expected) {
+    PatchOptions options;
+    const std::string patch =
+        base::StrCat(R"([{"op":"add","path":"/z","value":)", each.added,
+                     R"(},{"op":"copy","from":"/z","path":"/y"},{"op":"test","path":")", path,
+                     R"(","value":)", expected, "}]");
+    const auto decoded =
+        DecodePatch(arena, patch, "jsonpatch.Patch", {.spelled = &options.spelled});
+    return decoded.ok() && ApplyPatch(arena, MustParse(arena, "{}"), *decoded, options).ok();
+  };
+  for (const Case& each : cases) {
+    EXPECT_TRUE(passes(each, "/y", each.copied)) << each.added;
+    EXPECT_EQ(passes(each, "/y", each.added), each.added == each.copied) << each.added;
+    EXPECT_TRUE(passes(each, "/z", each.added)) << each.added;
+  }
 }
 
 TEST(Patch, LimitsWhatCopiesAdd) {
