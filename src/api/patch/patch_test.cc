@@ -412,11 +412,11 @@ TEST_F(PatchTest, FieldSetsReadKeysInAnyForm) {
     const auto set = FieldSet::FromJson(J(fields));
     return set.ok() ? json::ToString(set->ToJson(arena_)) : set.status().message();
   };
-  for (const std::string_view same :
-       {R"({"k:{\"a\":\"x\",\"b\":80}":{}})", R"({"v:\"x\"":{},"v:1":{}})", R"({"v:true":{}})"}) {
-    EXPECT_EQ(FieldSet::FromJson(J(keys(same)))->ToJson(arena_),
-              FieldSet::FromJson(J(same))->ToJson(arena_));
+  for (const std::string_view canonical : {R"({"k:{\"a\":\"x\",\"b\":80}":{}})",
+                                           R"({"v:\"x\"":{},"v:\"y\"":{}})", R"({"v:true":{}})"}) {
+    EXPECT_EQ(keys(canonical), canonical);
   }
+  EXPECT_EQ(keys(R"({"v:80":{},"v:8":{}})"), R"({"v:8":{},"v:80":{}})");
   EXPECT_EQ(keys(R"({"k:{\"b\": 80, \"a\":\"x\"}":{}})"), R"({"k:{\"a\":\"x\",\"b\":80}":{}})");
   EXPECT_EQ(keys(R"({"k:{\"b\":80,\"a\":\"x\"}":{}})"), R"({"k:{\"a\":\"x\",\"b\":80}":{}})");
   EXPECT_EQ(keys(R"({"k:{\"a\":1,\"a\":2}":{}})"), R"({"k:{\"a\":2}":{}})");
