@@ -193,7 +193,7 @@ class Server final : public ApiServer {
     loops_->Start(listener_->port());
     StartEventExpiry();
     TRY(WriteAdminKubeconfig());
-    base::LimitMemory(memory_->limit(), &*memory_);  // from here on requests alone ask for memory
+    base::LimitMemory(memory_->limit(), &*memory_);  // from here on requests and watches ask for it
     return base::OkStatus();
   }
 
