@@ -122,7 +122,8 @@ std::vector<std::string> Documents::Paths(const Call& call) const {
       paths.push_back(prefix + "/" + version.version);
     }
   }
-  for (const auto& [version, service] : *env_.aggregation->all()) {
+  const auto services = env_.aggregation->all();
+  for (const auto& [version, service] : *services) {
     paths.push_back("/apis/" + service->group);
     paths.push_back("/apis/" + version);
   }
