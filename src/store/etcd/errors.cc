@@ -3,6 +3,7 @@
 #include "store/etcd/errors.h"
 
 #include <string>
+#include <string_view>
 
 #include "api/api_status.h"
 #include "api/stored_size.h"
@@ -18,6 +19,11 @@ base::Status StoreError(const base::Status& from_etcd) {
     return RequestTimedOut();
   }
   return {base::Reason::kUnknown, std::string(from_etcd.message())};
+}
+
+bool IsFull(const base::Status& status) {
+  return status.message().find("etcdserver: mvcc: database space exceeded") !=
+         std::string_view::npos;
 }
 
 base::Status RequestTimedOut() {

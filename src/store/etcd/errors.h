@@ -11,6 +11,8 @@ namespace portcullis::store {
 // (ErrorToAPIStatus). A request that was too large is 413;
 // one that etcd has not answered in time is kTimeout.
 base::Status StoreError(const base::Status& from_etcd);
+// Whether etcd is full (its quota): it takes no transaction that puts anything.
+bool IsFull(const base::Status& status);
 // What is told where etcd has not answered in time.
 base::Status RequestTimedOut();
 

@@ -60,8 +60,8 @@ class StoreInEtcd final : public EtcdStore {
   base::Status Health() const override { return base::OkStatus(); }  // see Probe()
   void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) override;
   std::optional<std::int64_t> rules_revision() const override {
-    if (has_untold_rules_) return std::nullopt;
-    return rules_revision_;
+    const std::int64_t known = has_untold_rules_ ? 0 : rules_revision_.load();
+    return known == 0 ? std::nullopt : std::optional(known);
   }
   void ReadUnreadable() override;
   base::Status Probe(base::Duration patience) const override;
@@ -339,6 +339,7 @@ void StoreInEtcd::OnAnswer(const WritePtr& write, const base::Result<etcd::TxnRe
                                  answer.ok(), options_.clock->Steady() - write->sent_at);
   }
   if (!answer.ok()) {
+    if (CanDoWithoutPut(*write, answer.status())) return Attempt(write);
     base::Status error = StoreError(answer.status());
     if (!etcd::IsUnknownOutcome(answer.status())) return write->done(std::move(error));
     // The same transaction can be sent again: of the two only one finds the revision it compares.
@@ -367,7 +368,7 @@ bool StoreInEtcd::PublishOwn(const EtcdWrite& write, std::int64_t at) {
   if (IsLost()) return false;
   if (write.place.stored != nullptr) reader_->Forget(write.place.stored->revision());
   Publish({MakeEvent(write.change, write.place, at)}, {&write.change.key, 1});
-  if (ChangesRules(write.change)) NoteRules(at);
+  if (ChangesRules(write.change)) NoteRules(write.is_etcd_full ? 0 : at);
   waiters_.Reached(at);
   return true;
 }
@@ -395,9 +396,9 @@ void StoreInEtcd::OnEvents(std::int64_t revision, const std::vector<etcd::WatchE
     }
     const auto key = ParseStorageKey(event.kv.key, options_.prefix);
     if (!key) continue;
-    if (untold == nullptr && !has_untold_rules_ && MayBeUntoldRule(key->collection())) {
-      untold = &event;
-    }
+    // A deletion in a full etcd cannot tell if the key is deleted already.
+    const bool tells = !event.deleted || rules_revision.value_or(rules_revision_) != 0;
+    if (untold == nullptr && tells && MayBeUntoldRule(key->collection())) untold = &event;
     if (options_.observer != nullptr) options_.observer->OnEvent(key->collection());
     if (event.kv.mod_revision <= this->revision()) continue;  // see PublishOwn()
     auto [it, is_new] = changed.try_emplace(event.kv.key);

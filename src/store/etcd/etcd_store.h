@@ -41,7 +41,8 @@ class EtcdStore : public Cache {
   virtual void Freshen(base::SteadyTime deadline, std::function<void(base::Status)> done) = 0;
   // The revision of the last write of a rule (rules.h) that readers see. A request that begins
   // without Freshen() reads it first, and names it in the change that it comes to. Nothing, if a
-  // server that does not tell (a kube-apiserver) has written a rule since this store was opened.
+  // server that does not tell (a kube-apiserver) has written a rule since this store was opened, or if
+  // the last one was deleted in a full etcd.
   virtual std::optional<std::int64_t> rules_revision() const = 0;
   // Keys for encryption have changed: if an object could not be read, everything is read anew, and
   // watches end as after a gap. Returns at once.

@@ -466,7 +466,7 @@ class Rules : public EtcdStoreTest {
 
 TEST_F(Rules, HaveTheRevisionOfTheLastWriteOfOne) {
   const auto one = Open();
-  EXPECT_EQ(one->rules_revision(), 0);
+  EXPECT_EQ(one->rules_revision(), std::nullopt);
   ASSERT_TRUE(one->Create(Namespace("a"), Encode("", "a")).ok());
   EXPECT_EQ(one->rules_revision(), one->revision());
   ASSERT_TRUE(Create(*one, "a").ok());
@@ -495,11 +495,11 @@ TEST_F(Rules, OfAnotherServerRefuseAWriteUnderOlderOnes) {
 
 TEST_F(Rules, AreNotChangedByOtherObjects) {
   const auto one = Open();
+  const Key quota{"", "resourcequotas", "n", "q"};
+  ASSERT_TRUE(one->Create(quota, Encode("n", "q")).ok());
   const auto two = Open();
   etcd_.BeforeNextTxn([&] { EXPECT_TRUE(Create(*two, "a").ok()); });
   EXPECT_TRUE(CreateUnder(*one, *one->rules_revision(), "b").ok());
-  const Key quota{"", "resourcequotas", "n", "q"};
-  ASSERT_TRUE(one->Create(quota, Encode("n", "q")).ok());
   const auto rules = one->rules_revision();
   ASSERT_TRUE(one->Update(quota, Encode("n", "q", "used"), {}).ok());
   EXPECT_EQ(one->rules_revision(), rules);

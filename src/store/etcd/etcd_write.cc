@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "store/etcd/errors.h"
 #include "store/etcd/rules.h"
 #include "store/etcd/value.h"
 
@@ -15,6 +16,11 @@ bool IsOutcomeOf(const EtcdWrite& write, const Object* stored) {
   Encoded encoded{std::string(stored->bytes()), stored->revision_at()};
   encoded.bytes.erase(encoded.revision_at, digits.size());
   return ToEtcdValue(encoded) == ToEtcdValue(write.change.object);
+}
+
+bool CanDoWithoutPut(EtcdWrite& write, const base::Status& error) {
+  if (write.change.kind != Change::Kind::kDelete || !IsFull(error)) return false;
+  return !std::exchange(write.is_etcd_full, true);
 }
 
 std::string_view NameOf(Change::Kind kind) {
@@ -36,7 +42,7 @@ etcd::TxnRequest TransactionOf(const EtcdWrite& write, etcd::Op op, const std::s
   }
   if (ChangesRules(write.change)) {
     etcd::Op turn;
-    turn.kind = etcd::Op::Kind::kPut;
+    turn.kind = write.is_etcd_full ? etcd::Op::Kind::kDelete : etcd::Op::Kind::kPut;
     turn.key = rules_key;
     request.success.push_back(std::move(turn));
   }

@@ -25,6 +25,7 @@ struct EtcdWrite {
   Place place;               // by which it was judged last
   // The cache has been as new as any revision that the change may name.
   bool is_fresh = false;
+  bool is_etcd_full = false;  // the deletion has been refused for that
   // A transaction has been sent whose outcome is not known, and the error it ended with.
   bool may_be_applied = false;
   base::Status error;
@@ -33,6 +34,9 @@ struct EtcdWrite {
 // Whether `stored` is what the change would have stored, one that may have been applied.
 bool IsOutcomeOf(const EtcdWrite& write, const Object* stored);
 
+// Whether etcd has refused it because it is full, and may not if no key is put: of a deletion. It is then
+// sent so the next time.
+bool CanDoWithoutPut(EtcdWrite& write, const base::Status& error);
 // As kube-apiserver's metrics name it.
 std::string_view NameOf(Change::Kind kind);
 // Whether the object is an Event, which expires.

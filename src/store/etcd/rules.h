@@ -3,7 +3,9 @@
 // Rules: the objects by which writes of other objects are judged: namespaces, quotas, roles, service
 // accounts, webhook configurations, policies, definitions, and so on. Each write of one also writes
 // one key of etcd, so that its revision tells whether a cache has all rules that any server has
-// acknowledged (Change::rules_revision). Stateless.
+// acknowledged (Change::rules_revision). A full etcd takes no transaction that puts anything: there a
+// deletion of a rule deletes the key, and while it is not there no server knows how new its rules are.
+// Stateless.
 #pragma once
 
 #include <string>

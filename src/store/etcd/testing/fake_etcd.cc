@@ -397,6 +397,11 @@ base::Result<etcd::TxnResponse> FakeEtcd::Txn(const etcd::TxnRequest& request) {
     --lost_requests_;
     return UnknownOutcome();
   }
+  const auto puts = [](const etcd::Op& op) { return op.kind == etcd::Op::Kind::kPut; };
+  if (full_ && std::any_of(request.success.begin(), request.success.end(), puts)) {
+    return base::Status::Custom(503, "ResourceExhausted",
+                                "etcdserver: mvcc: database space exceeded");
+  }
   etcd::TxnResponse response;
   {
     base::MutexLock lock(mutex_);
@@ -431,7 +436,7 @@ void FakeEtcd::Apply(const etcd::Op& op, std::int64_t revision) {
   change.event.deleted = op.kind == etcd::Op::Kind::kDelete;
   if (change.event.deleted) {
     change.event.kv.key = op.key;
-    keys_.erase(op.key);
+    if (keys_.erase(op.key) == 0) return;
   } else {
     etcd::KeyValue& kv = keys_[op.key];
     kv.key = op.key;

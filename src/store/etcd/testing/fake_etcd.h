@@ -68,6 +68,8 @@ class FakeEtcd {
   // Clients may read and watch what is below `prefix` alone, and not ask for the status: a user without the role root.
   void GrantOnly(std::string prefix) PC_EXCLUDES(mutex_);
 
+  // Whether it takes no transactions that put anything.
+  void SetFull(bool full) { full_ = full; }
   // The next transactions are carried out, but their clients do not learn it.
   void LoseAnswers(int count) { lost_answers_ = count; }
   // The next transactions do not arrive, which their clients do not learn either.
@@ -102,6 +104,7 @@ class FakeEtcd {
   std::atomic<bool> holds_ranges_{false};
   std::atomic<int> ranges_{0};
   std::atomic<bool> silent_{false};
+  std::atomic<bool> full_{false};
 };
 
 }  // namespace portcullis::store::testing
