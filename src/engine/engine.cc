@@ -175,8 +175,9 @@ class EngineParts final : public Engine {
     resolver.own_address = options_.own_address;
     resolver_ = webhook::MakeServiceResolver(reader(), resolver);
     if (options_.https != nullptr) {
-      conversions_ = std::make_unique<webhook::ConversionWebhooks>(*options_.https, resolver_.get(),
-                                                                   *world_.clock, options_.metrics);
+      conversions_ = std::make_unique<webhook::ConversionWebhooks>(
+          *options_.https, resolver_.get(), *world_.clock, options_.metrics,
+          options_.max_webhook_response_bytes);
     }
     definitions_ = std::make_unique<CustomResourceDefinitions>(
         world_, catalog_, [this](json::Value definition) { return ConverterOf(definition); });

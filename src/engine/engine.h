@@ -53,6 +53,7 @@ struct EngineOptions {
   bool authorizer_may_wait = false;               // it asks somebody outside the process
   const authz::rbac::RuleBook* rbac = nullptr;    // null: RBAC guards no escalation
   net::HttpsClient* https = nullptr;              // null: webhooks cannot be called
+  std::size_t max_webhook_response_bytes = 0;     // see webhook::ConversionWebhooks
   metrics::Registry* metrics = nullptr;           // null: nothing is counted
   const authn::TokenAuthenticator* tokens = nullptr;
   const authn::TokenSigner* signer = nullptr;

@@ -371,6 +371,7 @@ class Server final : public ApiServer {
     engine.authorizer_may_wait = !options_.authorization_config.empty() ||
                                  std::find(modes.begin(), modes.end(), "Webhook") != modes.end();
     engine.https = https_.get();
+    engine.max_webhook_response_bytes = AnswerLimits().max_response_bytes;
     engine.metrics = &metrics_;
     engine.namespace_hook = &initialization_;
     engine.services = std::move(services);

@@ -17,6 +17,7 @@ namespace portcullis::webhook {
 namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
+constexpr std::size_t kGrowth = 4;  // see conversion.h
 
 double InSeconds(base::Duration took) { return std::chrono::duration<double>(took).count(); }
 
@@ -123,6 +124,9 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
     net::ClientRequest request = **prepared;
     request.body =
         std::make_shared<const std::string>(EncodeConversionReview(*version_, uid, objects, to));
+    if (owner_.max_response_bytes_ != 0) {
+      request.max_response_bytes = owner_.max_response_bytes_ + kGrowth * request.body->size();
+    }
     const net::CallResult result =
         Send(std::make_shared<const net::ClientRequest>(std::move(request)));
     auto answered = Judge(arena, uid, result, failure);
@@ -170,9 +174,11 @@ class ConversionWebhooks::Converter final : public api::CustomConverter {
 
 ConversionWebhooks::ConversionWebhooks(net::HttpsClient& https,
                                        const admission::ServiceResolver* services,
-                                       const base::Clock& clock, metrics::Registry* metrics)
+                                       const base::Clock& clock, metrics::Registry* metrics,
+                                       std::size_t max_response_bytes)
     : https_(https),
       clock_(clock),
+      max_response_bytes_(max_response_bytes),
       endpoints_({nullptr, services}),
       counters_(metrics != nullptr ? std::make_unique<Counters>(*metrics) : nullptr) {}
 
