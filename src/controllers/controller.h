@@ -34,7 +34,7 @@ namespace portcullis::controllers {
 
 struct NamespaceLeftovers;
 
-// Aggregated API servers, by the names of their APIServices. Blocks, for some seconds at most.
+// Aggregated API servers, by the names of their APIServices. Blocks, for ten seconds at most.
 class AggregatedServers {
  public:
   virtual ~AggregatedServers() = default;
@@ -43,7 +43,7 @@ class AggregatedServers {
   // Gets what discovery shows of the version anew. Not OK: what is shown is stale.
   virtual base::Status Discover(const std::string& name) = 0;
   // Deletes, as that user, all that they hold of a namespace; `left` receives what is left, and why.
-  // What takes more than some seconds, or comes after `is_stopping` is set, is not done, which `left`
+  // What takes more than ten seconds, or comes after `is_stopping` is set, is not done, which `left`
   // tells as errors.
   virtual void EmptyNamespace(const std::string& ns, const Identity& user,
                               const std::atomic<bool>& is_stopping, NamespaceLeftovers& left) = 0;
