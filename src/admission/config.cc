@@ -51,7 +51,7 @@ struct Plugins {
   std::vector<const PluginInfo*> registered;
   int minor = 0;
 
-  // Of one that earlier releases had.
+  // The hint for a plugin that earlier releases had; empty for any other name.
   std::string WhyUnknown(std::string_view name) const {
     const PluginInfo* const info = Find(all, name);
     if (info == nullptr || info->until_minor == 0 || info->until_minor >= minor) return {};
@@ -103,7 +103,7 @@ bool IsLegacyFile(json::Value document) {
          (document.Has("imagePolicy") || document.Has("podNodeSelectorPluginConfig"));
 }
 
-// What tells the place of a mistake.
+// The field that is wrong, or the message if the error names no field.
 std::string_view FieldOrMessage(const base::Status& mistake) {
   const base::StatusDetails* details = mistake.details();
   if (details != nullptr && !details->causes.empty()) return details->causes.front().field;

@@ -94,7 +94,7 @@ Event::Event(Depth depth, std::string audit_id, base::WallTime received)
 
 namespace {
 
-// What the path of a create does not tell, the object does.
+// Takes name, namespace and the like from the object where the path of a create lacks them.
 void CompleteReference(ObjectReference& reference, json::Value object) {
   const json::Value metadata = object["metadata"];
   const auto complete = [&](std::string& member, std::string_view name) {

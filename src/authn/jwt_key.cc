@@ -73,7 +73,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"ES512", EVP_sha512, false, false, 521},
 };
 
-// Of one of the two numbers of a signature.
+// The bytes of each of the two numbers of an ECDSA signature.
 int WidthOf(const Algorithm& algorithm) { return (algorithm.bits + 7) / 8; }
 
 const Algorithm* FindAlgorithm(std::string_view name) {
@@ -111,7 +111,7 @@ class OpensslKey final : public JwtKey {
     const std::string signature =
         wanted->rsa ? token.signature : ToDer(token.signature, WidthOf(*wanted));
     if (signature.empty()) return false;
-    // Of an RSA key all have its size; OpenSSL does not ask for that with PSS.
+    // RSA signatures have the size of the key; OpenSSL does not check that for PSS.
     if (wanted->rsa &&
         signature.size() != static_cast<std::size_t>(EVP_PKEY_get_size(pkey_.get()))) {
       return false;

@@ -174,7 +174,7 @@ class Verifier : public TokenAuthenticator {
     std::shared_ptr<const Jwt> jwt = cache_.Find(token);
     if (jwt == nullptr) {
       auto parsed = ParseJwt(token);
-      // Of another kind: another authenticator may know it.
+      // Not a token of this issuer: another authenticator may accept it.
       if (!parsed.ok() || !IsOfIssuer(parsed->claims)) return std::optional<Identity>();
       TRY(CheckSignature(*parsed));
       jwt = std::make_shared<const Jwt>(*std::move(parsed));

@@ -124,7 +124,7 @@ thread_local Fiber* current = nullptr;
 
 std::size_t PageSize() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// What a thread gets. A page more for the guard.
+// The default stack size of a thread, and a page for the guard.
 std::size_t StackSize() {
   pthread_attr_t attributes;
   std::size_t size = 8 << 20;

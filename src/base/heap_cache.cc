@@ -58,7 +58,7 @@ constexpr std::size_t SizeFor(std::size_t size) {
   return RoundedUp(small, kLargeStep);
 }
 
-// Of a size that SizeFor() may return.
+// The size class. REQUIRES: `size` is a value of SizeFor().
 constexpr std::size_t ClassOf(std::size_t size) {
   return size <= kLargestSmall ? size / kSmallStep : kSmallClasses + size / kLargeStep;
 }

@@ -519,7 +519,7 @@ class Parser {
     return golang::FormatTimeNano(moment);
   }
 
-  // Of the years 0 and 9999.
+  // The first second of year 0 and the last one of year 9999.
   static constexpr std::int64_t kFirstSecond = -62167219200;
   static constexpr std::int64_t kLastSecond = 253402300799;
   static base::Status YearOutOfRange() {
@@ -533,7 +533,7 @@ class Parser {
   const std::span<const std::string_view>* const only_;
   const bool typed_;
   std::vector<Open> open_;
-  // Of everything that is open.
+  // The elements and members of all open containers.
   std::vector<json::Value> elements_;
   std::vector<json::Member> members_;
 };

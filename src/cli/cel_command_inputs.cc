@@ -22,7 +22,7 @@ bool IsKnownDecisionKey(std::string_view key) {
   return false;
 }
 
-// What begins as JSON does may be YAML all the same: {a: b}.
+// A text that begins like JSON can still be YAML: {a: b}.
 base::Result<json::Value> ReadValue(json::Arena& arena, std::string_view text) {
   auto value = json::ParseYamlOrJson(arena, text);
   if (value.ok()) return value;

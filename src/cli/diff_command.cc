@@ -53,7 +53,7 @@ base::Status SetVersions(OfflineOptions& options, std::string_view value) {
   return base::BadRequest("must be two releases: 1.33,1.36");
 }
 
-// What a side enables, and with - in front disables.
+// The plugins that one side enables; those with - in front are disabled.
 void AddPlugins(const std::vector<std::string>& plugins, admission::PluginFlags& flags) {
   for (const std::string& plugin : plugins) {
     if (plugin.starts_with("-")) {

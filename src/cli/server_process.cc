@@ -45,7 +45,7 @@ std::string Environment(const char* name, const char* other_name) {
   return "";
 }
 
-// What to do about an error of the start, where that is not what the error says.
+// Adds advice to an error of the start whose text does not say what to do.
 base::Status WithHint(const base::Status& error, const server::Options& options) {
   const std::string_view text = error.message();
   std::string hint;

@@ -172,7 +172,7 @@ base::Status RepairAddresses(const engine::World& world) {
     const json::Value parsed = TRY(json::Parse(arena, service->bytes(), {.borrow_text = true}));
     for (const json::Value& item : parsed["spec"]["clusterIPs"].elements()) {
       const std::string address = registry::CanonicalAddress(item.AsString());
-      // What is outside the range was refused when the Service was adopted.
+      // Addresses outside the range were refused when the Service was adopted.
       if (!world.services->CheckAddress(address).ok()) continue;
       if (world.store->Get({kAddresses.group, kAddresses.resource, "", address}) != nullptr)
         continue;

@@ -163,7 +163,7 @@ class GarbageCollector final : public Controller {
     return 1s;
   }
 
-  // What a reference leads to.
+  // The state of the owner that a reference names.
   enum class Owner {
     kPresent,  // or cannot be judged
     kUnreadable,
@@ -336,7 +336,7 @@ class GarbageCollector final : public Controller {
     return Send(place, {.verb = engine::Verb::kDelete, .uid = uid, .propagation_policy = policy});
   }
 
-  // Of the object as it was read: owners that it has got since stay.
+  // Patches the version that was read: a conflict keeps owners that were added meanwhile.
   std::optional<base::Duration> SetOwners(json::Arena& arena, const Place& place, Value object,
                                           Value owners) {
     Value patch = json::SetPath(arena, Value(), {"metadata", "ownerReferences"}, owners);
@@ -397,7 +397,7 @@ class GarbageCollector final : public Controller {
         if (CheckOwners(dependent_uid, dependent_place, root)) again = 1s;
       }
     }
-    // What becomes of the dependents brings us back.
+    // Events of the dependents queue this object again.
     if (blocked) return again ? again : std::optional<base::Duration>(1s);
     return RemoveFinalizer(place, object, kForeground);
   }

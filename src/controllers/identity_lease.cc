@@ -82,7 +82,7 @@ class IdentityLease final : public Controller {
   }
 
  private:
-  // What fails is tried again the next time.
+  // Ignores errors: the next renewal tries again.
   void Renew() {
     json::Arena arena;
     const store::ObjectPtr current = context_.store.Get({kGroup, "leases", kNamespace, name_});

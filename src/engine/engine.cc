@@ -256,7 +256,7 @@ class EngineParts final : public Engine {
     return base::OkStatus();
   }
 
-  // What plugins see.
+  // The objects that plugins may see.
   const store::Reader& reader() const {
     return initialized_ != nullptr ? *initialized_ : *world_.store;
   }

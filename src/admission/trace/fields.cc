@@ -21,7 +21,7 @@ using Change = Trace::Change;
 
 struct Node {
   int origin = 0;
-  // Of objects and arrays whose parts differ; else all have `origin`.
+  // Set for objects and arrays whose parts differ in origin; empty: all parts have `origin`.
   std::map<std::string_view, Node> members;
   std::vector<Node> elements;
 
@@ -83,7 +83,7 @@ void Update(Node& node, json::Value before, json::Value after, int origin) {
   if (!(before == after)) node = {origin, {}, {}};
 }
 
-// What `value` has in common with the stored object was there already.
+// Marks the parts of `value` that are equal in the stored object: they come from there.
 void MarkStored(Node& node, json::Value value, json::Value live, int stored) {
   if (value == live) {
     node = {stored, {}, {}};

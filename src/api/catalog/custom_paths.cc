@@ -73,7 +73,7 @@ constexpr std::string_view kBooleans[] = {"allowWatchBookmarks",
                                           "watch"};
 constexpr std::string_view kIntegers[] = {"gracePeriodSeconds", "limit", "timeoutSeconds"};
 
-// What operations take besides `pretty`: the fields of their options.
+// The query parameters of each operation besides `pretty`: the fields of its options.
 constexpr std::string_view kGetParameters[] = {"resourceVersion"};
 constexpr std::string_view kListParameters[] = {"allowWatchBookmarks",
                                                 "continue",

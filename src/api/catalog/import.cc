@@ -229,7 +229,7 @@ class Importer {
     entry.Set("subresources", subresources.Build());
   }
 
-  // What the server says of the column, else the facts.
+  // The description that the server gives of the column, or that of the facts.
   Value Description(const std::string& resource, Value column) {
     const Value given = column["description"];
     if (!given.AsString().empty()) return given;

@@ -25,7 +25,7 @@ constexpr std::string_view kMetrics = "autoscaling.alpha.kubernetes.io/metrics";
 constexpr std::string_view kBehavior = "autoscaling.alpha.kubernetes.io/behavior";
 constexpr std::string_view kConditions = "autoscaling.alpha.kubernetes.io/conditions";
 constexpr std::string_view kCurrentMetrics = "autoscaling.alpha.kubernetes.io/current-metrics";
-// None of these is left on an object of either version but by the conversion itself.
+// No object of either version keeps these unless the conversion itself has set them.
 constexpr std::string_view kOwnAnnotations[] = {
     kMetrics,
     kBehavior,
@@ -424,7 +424,7 @@ Value FromV1(json::Arena& arena, Value object, ConvertSource status_from_v1) {
   const Value before = object;
   object = WithoutAutoscalerAnnotations(arena, object);
 
-  // What v1 has a field for comes after the others.
+  // The metric that v1 has a field for follows those of the annotation.
   json::ArrayBuilder metrics(arena);
   for (const Value metric : ReadAnnotation(arena, before, kMetrics).elements()) {
     metrics.Add(ConvertMetric(arena, metric, &SourceFromV1));

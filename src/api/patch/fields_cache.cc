@@ -72,7 +72,7 @@ class Shape {
     Put(';');
   }
 
-  // What has come since an empty object; whether nothing has.
+  // Puts the members of `value` and how they differ from `before`; returns whether none does.
   bool Since(const Value& before, const Value& value, const Value& sent) {
     bool equal = before.size() == value.size();
     Put('(');

@@ -329,8 +329,8 @@ base::Result<Versions::View> Application::In(const std::string& version, Value o
   return ViewIn(*writer_.versions, version, object);
 }
 
-// Whether Prune() has anything to look for. What is applied once more stays, with all that it lies in; other versions
-// may tell that otherwise.
+// False if Prune() cannot remove anything: the new configuration has every field of the last one, and all entries are
+// of one version.
 bool Application::MayLose(const Entry& last, const FieldSet& claimed) const {
   const auto is_of_request = [&](const Entry& entry) {
     return entry.api_version == writer_.api_version;
@@ -349,7 +349,7 @@ base::Result<Value> Application::Prune(Value merged, const Entry& last) const {
   const Versions::View whole = TRY(
       Annotated("failed to prune fields: failed to convert merged object to last applied version",
                 In(last.api_version, merged)));
-  // What was applied in a version that is gone cannot be found again.
+  // The version of the last configuration is gone: its fields cannot be located.
   if (whole.schema == nullptr) return merged;
   const FieldSet named = WithNamedFields(whole.schema, *last.fields);
   Value pruned = RemoveFields(arena_, whole.schema, whole.object, named);
@@ -400,7 +400,7 @@ std::vector<ConflictOf> Application::Conflicts(const Entry& own, Changes& change
 // An object without managers has one made up for all of it, which an apply can be in conflict with.
 base::Status Application::OwnByNobody(Value plain) {
   Value nothing = json::MakeObject(arena_, {});
-  // What an empty object of a Go type writes is no one's.
+  // Members that an empty object of the Go type is written with have no manager.
   if (!schema_.definition.empty()) {
     if (auto zero = schema::Decode(arena_, schema_, nothing); zero.ok()) nothing = *zero;
   }
@@ -546,7 +546,7 @@ Value Track(json::Arena& arena, const schema::Schema& schema, Value live, Value 
   Note(writer, false);
   Entries entries =
       StartingEntries(live, next, writer, {writer.cache, &schema, writer.api_version});
-  // Who wrote an object whose managers have been taken away is not tracked until it is applied.
+  // An existing object without managedFields is not tracked again before the next apply.
   if (entries.empty() && !live["metadata"]["uid"].AsString().empty()) {
     return WithoutManagedFields(arena, next);
   }

@@ -114,7 +114,7 @@ bool LosesForm(const Schema* schema, Value sent, Value after) {
   });
 }
 
-// What lies below a value that is new: CompareAt() without anything to compare with.
+// All fields below a new value: CompareAt() without an old value.
 FieldSet Comparer::AllBelow(const Schema* schema, const Value& value) {
   std::vector<FieldSet::Node> nodes;
   if (value.empty()) return {};
@@ -242,7 +242,7 @@ class NewFields {
  public:
   explicit NewFields(json::Arena& arena) : arena_(arena), nothing_(json::MakeObject(arena, {})) {}
 
-  // What has come below a map that `before` has, too.
+  // The fields that are new below a map that `before` has, too.
   Value Since(const Schema* schema, const Value& before, const Value& value, const Value& sent,
               const NotOwned& not_owned) {
     json::ObjectBuilder out(arena_);
@@ -278,7 +278,7 @@ class NewFields {
     by_name_.resize(first);
   }
 
-  // What is at a place that was there before: Comparer::CompareAt().
+  // Adds the fields that changed at a step that both values have, as Comparer::CompareAt() does.
   void AddChanged(json::ObjectBuilder& out, const PathElement& step, const Schema* schema,
                   const Change& change, const NotOwned& not_owned) {
     const auto& [before, value, sent] = change;
@@ -303,7 +303,7 @@ class NewFields {
     }
   }
 
-  // What lies below a value that is new; `member`: the value itself is owned, too.
+  // All fields below a new value; `member`: the value itself is owned, too.
   Value Below(const Schema* schema, const Value& value, bool member, const NotOwned& not_owned) {
     if (value.empty()) return nothing_;
     switch (ShapeOf(schema, value)) {

@@ -112,7 +112,7 @@ bool IsImageReference(std::string_view image) {
 }
 
 std::string_view PolicyFor(std::string_view image) {
-  // What does not parse has no tag, not even the usual one.
+  // An image name that does not parse has no tag, not even the default one.
   return TagOf(image) == "latest" && IsImageReference(image) ? "Always" : "IfNotPresent";
 }
 
@@ -167,7 +167,7 @@ Value RequestsFromLimits(json::Arena& arena, Value resources) {
   return FillMember(arena, resources, "requests", resources["limits"]);
 }
 
-// Of workloads that did not require a selector.
+// The default selector of workloads whose early versions did not require one.
 Value SelectorFromTemplate(json::Arena& arena, Value object) {
   const Value spec = object["spec"];
   const Value labels = spec["template"]["metadata"]["labels"];

@@ -62,7 +62,7 @@ base::Result<Value> Scalar(json::Arena& arena, const Schema& schema, Value value
     const double given = value.AsDouble();
     if (schema.kind == Kind::kNumber) return AsFloat64(arena, value);
     if (given != std::trunc(given)) return no_conversion("float64");
-    // What no int64 holds becomes the lowest one, as on amd64.
+    // A number beyond int64 becomes the lowest int64, as Go's conversion on amd64.
     constexpr double kBeyond = 9223372036854775808.0;
     if (!(given >= -kBeyond && given < kBeyond)) {
       return Narrowed(schema, std::numeric_limits<std::int64_t>::min());

@@ -26,7 +26,7 @@ bool IsDate(std::string_view text) {
   return text.size() == 10 && golang::ParseTime(base::StrCat(text, "T00:00:00Z")).ok();
 }
 
-// What follows a second "t" does not count.
+// Ignores all that follows a second "t", as the library does.
 bool IsDateTime(std::string_view text) {
   const std::string lower = base::ToLower(text);
   const auto parts = base::Split(lower, 't');
@@ -97,7 +97,7 @@ bool IsHostname(std::string_view text) {
                      [](std::string_view one) { return one.size() <= 63; });
 }
 
-// Of any version if that is a space.
+// A Version of ' ' accepts UUIDs of every version.
 template <char Version>
 bool IsUuid(std::string_view text) {
   static const RE2 kUuid([] {

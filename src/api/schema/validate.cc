@@ -160,7 +160,7 @@ class Validator {
         At(name), got,
         base::StrCat(name, " in body must be of type ", wanted, ": ", base::GoQuote(got))));
   }
-  // Of these errors only the text names the place.
+  // Adds an error without a field path: its text names the place.
   void AddPlaceless(std::string_view text, Findings& out) {
     out.errors.push_back(Invalid(root_, "", text));
   }
@@ -188,7 +188,7 @@ bool Validator::CheckType(const Expected& expected, Value value, const std::stri
   return fits;
 }
 
-// Of length and pattern only the first that is wrong is told.
+// Reports only the first fault of length and pattern.
 void Validator::CheckText(Value props, Value value, const std::string& name, Findings& out) {
   const std::string_view text = value.AsString();
   const auto length = static_cast<std::int64_t>(base::RuneCount(text));
@@ -242,7 +242,7 @@ void Validator::CheckMultiple(Value step, Value value, const std::string& name, 
   }
 }
 
-// Of the difference.
+// The sign of a - b.
 template <typename T>
 int SignOf(T a, T b) {
   return (a > b) - (a < b);

@@ -97,7 +97,7 @@ class LogFile final : public Sink {
     base::MutexLock lock(mutex_);
     if (!to_stdout_ && size_ > 0 && size_ + event.size() > limit_) TRY(Rotate());
     if (fd_ < 0) TRY(Reopen());
-    // What an error has cut off stays as a line of its own.
+    // A line that an earlier error has cut off stays as it is; this event begins a new one.
     if (in_line_) event.insert(event.begin(), '\n');
     std::string_view rest = event;
     while (!rest.empty()) {

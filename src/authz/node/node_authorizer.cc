@@ -126,7 +126,7 @@ class NodeRules {
       return No(base::StrCat("can only access leases in the ", base::GoQuote(kLeaseNamespace),
                              " system namespace"));
     }
-    // What is created has no name yet; NodeRestriction looks at it.
+    // A create has no name in its path; NodeRestriction checks the name of the object.
     if (a.verb != "create" && a.name != node_) {
       return No("can only access node lease with the same name as the requesting node");
     }

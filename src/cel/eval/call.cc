@@ -151,7 +151,7 @@ Value CallNode::Eval(EvalContext& context) const {
     if (count > 2) break;
   }
   const std::span<const Value> all(values.data(), count);
-  // What the budget cannot pay is not begun; the result could only add to the cost.
+  // Do not begin a call that exceeds the cost limit; its result could only add to the cost.
   if (cost && error.is_unset() && AnyLarge(all)) {
     const std::uint64_t at_least = cost(all, Value());
     if (at_least > context.options().cost_limit) return Charged(context, at_least, Value());

@@ -63,7 +63,7 @@ std::string Superscript(int exponent) {
   return out;
 }
 
-// What has no digits, or "".
+// The text of a number without digits; "" for all others.
 std::string_view NameOf(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "∞" : "-∞";

@@ -239,7 +239,7 @@ class Deployments final : public workloads::WorkloadController {
       return base::OkStatus();
     }
     if (made.status().reason() == base::Reason::kAlreadyExists) {
-      // Of another template with the same hash, or of another owner: the next name is tried.
+      // The name is taken by another template with the same hash or by another owner: try the next.
       ++rollout.collisions;
       rollout.has_collisions = true;
     } else if (!workloads::IsOfEndingNamespace(made.status())) {
@@ -379,7 +379,7 @@ class Deployments final : public workloads::WorkloadController {
       sizes.push_back(size + (all == 0 ? 0 : part));
       left -= all == 0 ? 0 : part;
     }
-    // What rounding has left is the largest's.
+    // The largest ReplicaSet gets the remainder of the rounding.
     sizes.front() = std::max<std::int64_t>(sizes.front() + left, 0);
     for (std::size_t i = 0; i < active.size(); ++i) TRY(Resize(rollout, active[i], sizes[i]));
     return base::OkStatus();

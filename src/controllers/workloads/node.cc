@@ -264,7 +264,7 @@ class WorkloadNode final : public Controller {
     return status.Build();
   }
 
-  // Of 10.244.0.0/16, in turn.
+  // The next address of 10.244.0.0/16.
   std::string NextAddress() {
     address_ = address_ >= 65533 ? 2 : address_ + 1;
     return base::StrCat("10.244.", std::to_string(address_ / 256), ".",

@@ -58,7 +58,7 @@ class StatefulSets final : public workloads::WorkloadController {
     const std::vector<Value> revisions = TRY(KeepRevisions(state, selector));
     base::Status done;
     if (!workloads::IsEnding(set)) done = Move(state);
-    // What has been written shows in the status at the next look.
+    // The status counts what was read; writes of this pass show at the next one.
     TRY(UpdateStatus(set, StatusOf(state)));
     TRY(std::move(done));
     for (const Value& revision :

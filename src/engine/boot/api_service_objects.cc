@@ -50,7 +50,7 @@ std::int64_t GroupPriority(std::string_view group) {
   return kUnknownGroup;
 }
 
-// Of versions that do not stand where others of their maturity do.
+// Priorities of versions that differ from those of others of their maturity.
 struct VersionRow {
   std::string_view group;
   std::string_view version;

@@ -123,7 +123,7 @@ namespace {
 
 constexpr std::string_view kVersionName = "resourceVersion";
 
-// Of the names in kMetadataOrder.
+// The hashes of the names in kMetadataOrder.
 constexpr auto kMetadataHashes = [] {
   std::array<std::uint32_t, api::kMetadataOrder.size()> hashes{};
   std::transform(api::kMetadataOrder.begin(), api::kMetadataOrder.end(), hashes.begin(),
@@ -257,7 +257,7 @@ bool IsOfVersion(const store::ObjectPtr& object, const ResourceInfo& resource) {
   return parsed.ok() && (*parsed)["apiVersion"].AsString() == version;
 }
 
-// Of another version of the same definition.
+// The schema of another version of the same definition.
 base::Result<const api::schema::Schema*> SchemaOfVersion(const ResourceInfo& resource,
                                                          std::string_view api_version) {
   const auto version = base::Cut(api_version, "/");
@@ -435,7 +435,7 @@ base::Result<std::vector<store::ObjectPtr>> InVersion(const ResourceInfo& resour
 
 namespace {
 
-// What is stored is no fault of the request.
+// A stored object that cannot be read is the server's fault (500), not the request's.
 base::Status Unreadable(const base::Status& why) { return {base::Reason::kUnknown, why.message()}; }
 
 }  // namespace

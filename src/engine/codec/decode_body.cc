@@ -237,7 +237,7 @@ base::Status CheckCustomVersion(const GroupVersionKind& expected, json::Value ob
 // of the endpoint; null if they are not pruned at all.
 const api::schema::Schema* ClaimedSchema(const Operation& op, const GroupVersionKind& kind,
                                          json::Value object, const api::schema::Schema* own) {
-  // Of a version that there is not, nothing is known.
+  // The schema of a version that does not exist has no fields.
   static const api::schema::Schema kUnknown = [] {
     api::schema::Schema schema;
     schema.kind = api::schema::Kind::kStruct;
@@ -250,7 +250,7 @@ const api::schema::Schema* ClaimedSchema(const Operation& op, const GroupVersion
   return other != nullptr ? other->schema : &kUnknown;
 }
 
-// What a body claims to be, or is taken for where it does not say so.
+// The kind that the body names; parts that it lacks are those of `expected`.
 base::Result<GroupVersionKind> ClaimedKind(const GroupVersionKind& expected, const TypeMeta& meta) {
   GroupVersionKind claimed = expected;
   if (!meta.api_version.empty()) {

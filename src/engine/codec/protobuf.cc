@@ -417,7 +417,7 @@ class Reader {
     }
   }
 
-  // Of types whose JSON is no object of their fields.
+  // Types whose JSON is not an object with a member per field.
   static bool IsSpecial(Shape shape) { return shape >= Shape::kQuantity && shape <= Shape::kRaw; }
   base::Result<json::Value> Special(const FieldLine& field, std::string_view bytes) {
     switch (field.shape) {

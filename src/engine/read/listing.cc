@@ -137,7 +137,7 @@ base::Result<Continue> ReadToken(json::Arena& arena, std::string_view token, std
   return result;
 }
 
-// What a client may go on with if it puts up with a list that is not of one moment.
+// Adds a continue token for clients that accept a rest of the list from a later revision.
 void OfferInconsistentRest(Operation& op, const Continue& from, std::string_view ns) {
   // This one is made by the store below the watch cache, whose keys have no slash in front.
   const std::string token = MakeToken(op.arena, -1, InNamespace(from.after, ns));

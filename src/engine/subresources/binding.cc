@@ -37,7 +37,7 @@ std::string ObstacleToBinding(json::Value pod, std::string_view name) {
   return "";
 }
 
-// What is wrong with a binding; the error is none of the API's, which makes it a 500.
+// Validates the target of a binding. Kubernetes returns a plain error here, which makes it a 500.
 base::Status CheckTarget(json::Value target) {
   api::FieldErrors errors;
   const std::string_view kind = target["kind"].AsString();

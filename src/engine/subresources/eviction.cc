@@ -351,7 +351,7 @@ class Eviction final : public Execution {
     }
   }
 
-  // Of the commit of a budget or a mark: nothing if it is tried again.
+  // The error of a failed commit of a budget or a mark; nothing if the commit is tried again.
   std::optional<base::Status> Failed(base::Status status) {
     if (status.reason() != base::Reason::kConflict) return status;
     const bool is_last = tries_++ == kEvictionRetries;

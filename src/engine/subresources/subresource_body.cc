@@ -35,7 +35,7 @@ json::Value TrackBody(Operation& op, json::Value body, std::string_view manager)
 
 base::Result<json::Value> DecodeSubresourceBody(Operation& op, const Input& input) {
   json::Value body = TRY(DecodeInput(op, input));
-  // Whose uid and resourceVersion say which object is meant.
+  // In these bodies uid and resourceVersion are preconditions.
   const bool means_one = op.subresource_name() == "binding" || op.subresource_name() == "token";
   body = TRY(means_one ? MatchNamespace(op, body) : PrepareMetadata(op, body));
   return TrackBody(op, body, input.options.field_manager);

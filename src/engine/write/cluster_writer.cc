@@ -98,7 +98,7 @@ class WorldWriter final : public admission::ClusterWriter {
     op.name = name;
     UpdateSpec spec;
     spec.name = op.name;
-    // What the caller has seen must still be there.
+    // The version that the caller has read is a precondition.
     const json::Value version = object["metadata"]["resourceVersion"];
     spec.transform = [&](json::Value live) -> base::Result<json::Value> {
       json::Value next = json::With(op.arena, live, "status", object["status"]);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kNameAttempts = 8;
 
-// What a create knows of the object besides itself.
+// Facts about the object of a create that it does not hold itself.
 struct CreateFacts {
   std::string requested_name;  // before admission; "" if the client left it open
   bool generated = false;      // the server chooses the name
@@ -172,7 +172,7 @@ class Creation final : public Execution {
   // The metadata that clients may not set, the owners of fields, and the mutating phase.
   base::Status Admit() {
     if (mode_.by_update) {
-      // What an update sends is not cleared of what only the server sets.
+      // The object comes from an update, which does not clear the fields that only the server sets.
       object_ = TRY(MatchNamespace(op_, object_));
     } else {
       object_ = TRY(PrepareMetadata(op_, object_));
@@ -270,7 +270,7 @@ class Creation final : public Execution {
       object_ = renamed;
       return base::OkStatus();
     }
-    // What has been taken goes by the name.
+    // Addresses and ports are released under the object's old name.
     strategy_.Release(StrategyContext(op_, name_), object_, {});
     object_ = {};
     const std::string next(renamed["metadata"]["name"].AsString());

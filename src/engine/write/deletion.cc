@@ -146,11 +146,11 @@ class Deletion {
     return TakeResult();
   }
 
-  // What is about to go, as it lives.
+  // The stored object that is to be deleted.
   json::Value live() const { return live_; }
 
  private:
-  // What a grace period makes of a delete.
+  // The effect of a grace period on the delete.
   struct Grace {
     enum Kind : std::uint8_t { kNone, kStarts, kPending } kind = kNone;
     std::int64_t seconds = 0;

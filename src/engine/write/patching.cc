@@ -44,7 +44,7 @@ base::Status PatchedInvalid(std::string_view shown, const base::Status& error) {
   return api::InvalidStatus({}, "", errors);
 }
 
-// What has become of an object by a patch, and how it is quoted if it does not fit its type.
+// The patched object, and how errors quote it if it does not fit its type.
 struct Patched {
   json::Value object;
   bool repeats_keys = false;               // it has all members of repeated keys
@@ -155,14 +155,14 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     patched.strict_errors.insert(patched.strict_errors.end(), repeated.begin(), repeated.end());
   }
   if (!custom) {
-    // What was merged by its Go type stays of that type, whatever it says.
+    // A strategic merge used the Go type: its result keeps that type, whatever kind it names.
     if (!patched.strategic) {
       const auto readable = ReadableKind(op, target.kind, object);
       if (!readable.ok()) return does_not_fit(readable.status());
       kind = *readable;
     }
     if (patched.strategic) {
-      // What was merged as a map is not read from JSON.
+      // A strategic merge yields a map, which Go converts without JSON.
       std::vector<std::string> unknown;
       const auto converted = api::schema::FromUnstructured(
           op.arena, *target.schema, object,
@@ -367,7 +367,7 @@ base::Result<Transform> MakeStrategicPatch(Operation& op, const PatchTarget& tar
   });
 }
 
-// What is applied is of the kind and the version of the endpoint.
+// An applied configuration must have the kind and the version of the endpoint.
 base::Status CheckAppliedKind(const PatchTarget& target, json::Value config) {
   api::GroupVersionKind kind;
   if (const auto version = api::ParseGroupVersion(config["apiVersion"].AsString()); version.ok()) {

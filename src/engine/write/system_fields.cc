@@ -150,7 +150,7 @@ json::Value AssignIdentity(Operation& op, json::Value object) {
   json::ObjectBuilder builder(op.arena, object["metadata"]);
   builder.Set("uid", std::string_view(base::Uuid()));
   builder.Set("creationTimestamp", std::string_view(base::FormatTime(op.world.clock->Now())));
-  // What is not stored gets no version of its own and keeps that of the client.
+  // A dry run stores nothing, so the client's resourceVersion stays.
   if (!op.dry_run) builder.Remove("resourceVersion");
   object = json::With(op.arena, object, "metadata", builder.Build());
   return generate ? RegenerateName(op, object) : object;

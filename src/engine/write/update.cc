@@ -166,8 +166,8 @@ class Attempt {
     return strategy_.Canonicalize(context, object);
   }
 
-  // What was allocated and is not used any more is given back. An update that takes the last
-  // finalizer away removes the object.
+  // Releases allocated addresses and ports that are not used any more. An update that takes the
+  // last finalizer away removes the object.
   void Release(bool done) {
     const auto context = StrategyContext(op_, spec_.name);
     if (done) {
@@ -296,7 +296,7 @@ class Change final : public Execution {
   base::Result<Outcome> TakeOutcome() override { return Shown(op_, *std::move(outcome_)); }
 
  private:
-  // Of an object whose initialization has failed, whatever finalizers it has.
+  // The removal of an object whose initialization has failed; finalizers do not stop it.
   PendingWrite Removal() const {
     PendingWrite write;
     write.kind = PendingWrite::Kind::kDelete;

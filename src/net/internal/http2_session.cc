@@ -225,10 +225,10 @@ void Http2Session::OnData(std::int32_t id, std::string_view data) {
   }
 }
 
-// What has come of the body is no longer unasked for.
+// The received part of the body has been asked for: it does not count as unasked any more.
 void Http2Session::Asked(H2Stream& stream) { unasked_ -= std::exchange(stream.unasked, 0); }
 
-// What has come of the body, and what else comes, is of no use.
+// Discards the received part of the body and the rest.
 void Http2Session::DropBody(H2Stream& stream) {
   Asked(stream);
   std::string().swap(stream.request.body);
