@@ -120,6 +120,32 @@ std::string TextOf(Operation& op, const Patched& patched, bool custom) {
   return json::ToString(quoted, plain);
 }
 
+// Whether the patched object names a version, and as a custom resource a kind. `is_text`: it is decoded from JSON.
+base::Status CheckNamed(Operation& op, const Patched& patched, bool custom, bool is_text) {
+  if (is_text) {
+    const auto meta = ReadTypeMeta(patched.object);
+    if (!meta.ok()) return meta.status();
+    const auto version = api::ParseGroupVersion(meta->api_version);
+    if (!version.ok()) return version.status();
+  }
+  if (!custom || !patched.object["kind"].AsString().empty()) return base::OkStatus();
+  return base::BadRequest(
+      base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'"));
+}
+
+// The object with the defaults of the kind that it was read as, in the version of the endpoint.
+base::Result<json::Value> DefaultPatched(Operation& op, const api::GroupVersionKind& kind,
+                                         const api::GroupVersionKind& endpoint,
+                                         json::Value object) {
+  admission::Trace* const trace = op.recorder.trace();
+  if (trace != nullptr) trace->Stage("decode", "client", object);
+  const json::Value defaulted = TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, object));
+  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
+  if (kind == endpoint) return defaulted;
+  const json::Value converted = TRY(api::Convert(op.arena, defaulted, endpoint));
+  return Recanonicalize(*op.catalog, op.arena, endpoint, converted);
+}
+
 base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
                                       FieldValidation validation, Patched patched) {
   const bool custom = op.resource->custom && target.kind == op.resource->kind;
@@ -131,16 +157,8 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
   json::Value object = patched.object;
   api::GroupVersionKind kind = target.kind;  // in whose types it is read
   const bool is_text = patched.by_operations || !patched.merged.is_null();
-  if (is_text) {
-    const auto meta = ReadTypeMeta(object);
-    if (!meta.ok()) return does_not_fit(meta.status());
-    const auto version = api::ParseGroupVersion(meta->api_version);
-    if (!version.ok()) return does_not_fit(version.status());
-  }
-  if (custom && object["kind"].AsString().empty()) {
-    return does_not_fit(base::BadRequest(
-        base::StrCat("Object 'Kind' is missing in '", TextOf(op, patched, custom), "'")));
-  }
+  const base::Status named = CheckNamed(op, patched, custom, is_text);
+  if (!named.ok()) return does_not_fit(named);
   if (!custom || patched.repeats_keys) {
     // Raw extensions keep the order in which they are decoded, and fields that are unknown or there twice are
     // reported in it.
@@ -192,14 +210,7 @@ base::Result<json::Value> FinishPatch(Operation& op, const PatchTarget& target,
     return is_text ? does_not_fit(internal.status())
                    : base::Status(base::Reason::kUnknown, internal.status().message());
   }
-  admission::Trace* const trace = op.recorder.trace();
-  if (trace != nullptr) trace->Stage("decode", "client", *internal);
-  const json::Value defaulted =
-      TRY(ApplyDefaults(op.world, *op.catalog, op.arena, kind, *internal));
-  if (trace != nullptr) trace->Stage("decode", "defaulting", defaulted);
-  if (kind == target.kind) return defaulted;
-  const json::Value converted = TRY(api::Convert(op.arena, defaulted, target.kind));
-  return Recanonicalize(*op.catalog, op.arena, target.kind, converted);
+  return DefaultPatched(op, kind, target.kind, *internal);
 }
 
 // The value of an operation is read into a Go value; what no field takes is not looked at.
