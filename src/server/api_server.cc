@@ -69,6 +69,7 @@
 #include "server/serving_tls.h"
 #include "server/storage.h"
 #include "server/watch_hub.h"
+#include "store/etcd/errors.h"
 #include "store/etcd/etcd_store.h"
 #include "store/shrink.h"
 
@@ -217,10 +218,20 @@ class Server final : public ApiServer {
   base::Status MakeWhatIsMissing() {
     if (env_.etcd == nullptr) return MakeBootObjects({});
     const base::SteadyTime end = clock_.Steady() + 2 * controllers::kUnstoredGrace;
+    std::string told;
     while (true) {
       base::Status made = MakeBootObjects(controllers::kUnstoredGrace);
       if (made.ok() || clock_.Steady() > end) return made;
-      base::LogInfo("what every cluster has is not complete yet", {{"error", made.message()}});
+      // The server has to run for something to be deleted.
+      if (network_ != nullptr && store::IsFull(made)) {
+        base::LogWarning("etcd is full; what every cluster has is not complete",
+                         {{"error", made.message()}});
+        return base::OkStatus();
+      }
+      if (told != made.message()) {
+        base::LogInfo("what every cluster has is not complete yet", {{"error", made.message()}});
+      }
+      told = made.message();
       std::this_thread::sleep_for(std::chrono::milliseconds(250));
     }
   }

@@ -287,10 +287,42 @@ def an_etcd_that_is_set_back(program, _):
             fail("the log does not say so")
 
 
+def an_etcd_that_is_full(program, _):
+    """What is stored can be read and deleted, also by a server that starts then; and afterwards all goes on."""
+    with tempfile.TemporaryDirectory() as folder, \
+            Etcd(pathlib.Path(folder) / "etcd", flags=["--quota-backend-bytes=16000000"]) as etcd:
+        flags = [f"{folder}/data", f"--etcd-servers={etcd.url}"]
+        secrets = "/api/v1/namespaces/default/secrets"
+        roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+        with started(program, *flags) as server:
+            for name in ("a", "b"):
+                for path in (secrets, roles):
+                    expect(path, server.call("POST", path, {"metadata": {"name": name}})[0], 201)
+            thing, count = {"metadata": {"name": "m"}, "data": {"x": "x" * 900_000}}, 0
+            while (answer := server.call("POST", CONFIGMAPS, {**thing, "metadata": {"name": f"m{count}"}}))[0] == 201 and count < 100:
+                count += 1
+            expect("why", answer[1]["message"], "etcdserver: mvcc: database space exceeded")
+            for path in (secrets, roles):
+                expect("a deletion", server.call("DELETE", f"{path}/a")[0], 200)
+                expect("what is deleted", server.call("GET", f"{path}/a")[0], 404)
+        with started(program, *flags) as server:
+            for path in (secrets, roles):
+                expect("a deletion after a restart", server.call("DELETE", f"{path}/b")[0], 200)
+            for i in range(count):
+                expect("a deletion", server.call("DELETE", f"{CONFIGMAPS}/m{i}")[0], 200)
+            revision = gateway(etcd, "kv/range", key=encoded("/"))["header"]["revision"]
+            gateway(etcd, "kv/compaction", revision=revision, physical=True)
+            gateway(etcd, "maintenance/defragment")
+            for alarm in gateway(etcd, "maintenance/alarm", action="GET").get("alarms", []):
+                gateway(etcd, "maintenance/alarm", action="DEACTIVATE", memberID=alarm["memberID"], alarm=alarm["alarm"])
+            for path in (CONFIGMAPS, roles):
+                expect("a new object", server.call("POST", path, {"metadata": {"name": "new"}})[0], 201)
+
+
 if __name__ == "__main__":
     if find_etcd() is None:
         print("SKIP: no etcd: install the package etcd-server")
         sys.exit(SKIP)
     run("etcd_store", __doc__, [an_object_that_cannot_be_read, a_key_that_another_server_has_first, versions_that_a_kube_apiserver_stores,
                                 writing_again_under_a_key, from_the_database_to_etcd_and_back, warnings_of_a_refusal_that_is_confirmed,
-                                checks_that_wait_for_no_time, an_etcd_that_is_set_back])
+                                checks_that_wait_for_no_time, an_etcd_that_is_set_back, an_etcd_that_is_full])
