@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/gotext.h"
 #include "base/strings.h"
 #include "pki/internal/der.h"
+#include "pki/internal/names.h"
 #include "pki/x509.h"
 
 namespace portcullis::pki {
@@ -17,17 +17,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr unsigned char kNumericString = 0x12;
-constexpr unsigned char kPrintableString = 0x13;
-constexpr unsigned char kT61String = 0x14;
-constexpr unsigned char kIa5String = 0x16;
-constexpr unsigned char kUtf8String = 0x0c;
-constexpr unsigned char kBmpString = 0x1e;
-
 // Bodies of object identifiers.
-constexpr std::string_view kCommonName = "\x55\x04\x03";
-constexpr std::string_view kOrganization = "\x55\x04\x0a";
-constexpr std::string_view kUid = "\x2b\x06\x01\x04\x01\x83\xc2\x53\x02";
 constexpr std::string_view kRsa = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
 constexpr std::string_view kDsa = "\x2a\x86\x48\xce\x38\x04\x01";
 constexpr std::string_view kEcdsa = "\x2a\x86\x48\xce\x3d\x02\x01";
@@ -46,59 +36,15 @@ base::Status Error(std::string_view text) {
   return base::ConfigError(base::StrCat("x509: ", text));
 }
 
-bool IsPrintable(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view(" '()+,-./:=?*&").find(c) != std::string_view::npos;
-}
-bool IsAscii(char c) { return (c & 0x80) == 0; }
-bool IsNumeric(char c) { return (c >= '0' && c <= '9') || c == ' '; }
-
-std::string FromLatin1(std::string_view text) {
-  std::string out;
-  for (const char c : text) base::AppendRune(static_cast<unsigned char>(c), out);
-  return out;
-}
-
-// Two bytes a character, none of them reserved; a zero at the end is cut off.
-base::Result<std::string> FromBmp(std::string_view text) {
-  if (text.size() % 2 != 0) return base::ConfigError("invalid BMPString");
-  if (text.ends_with(std::string_view("\0\0", 2))) text.remove_suffix(2);
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const auto point = static_cast<char32_t>(static_cast<unsigned char>(text[i]) << 8 |
-                                             static_cast<unsigned char>(text[i + 1]));
-    if (point >= 0xfffe || (point >= 0xfdd0 && point <= 0xfdef) ||
-        (point >= 0xd800 && point <= 0xdfff)) {
-      return base::ConfigError("invalid BMPString");
-    }
-    base::AppendRune(point, out);
-  }
-  return out;
-}
-
 base::Result<std::string> ReadString(const DerElement& element) {
-  const std::string_view text = element.body;
-  const auto checked = [text](bool good, std::string_view what) -> base::Result<std::string> {
-    if (!good) return base::ConfigError(base::StrCat("invalid ", what));
-    return std::string(text);
-  };
-  switch (element.tag) {
-    case kT61String:
-      return FromLatin1(text);
-    case kPrintableString:
-      return checked(std::all_of(text.begin(), text.end(), IsPrintable), "PrintableString");
-    case kUtf8String:
-      return checked(base::IsValidUtf8(text), "UTF-8 string");
-    case kBmpString:
-      return FromBmp(text);
-    case kIa5String:
-      return checked(std::all_of(text.begin(), text.end(), IsAscii), "IA5String");
-    case kNumericString:
-      return checked(std::all_of(text.begin(), text.end(), IsNumeric), "NumericString");
-    default:
-      return base::ConfigError(
-          base::StrCat("unsupported string type: ", std::to_string(element.tag)));
+  const StringType* type = FindStringType(element.tag);
+  if (type == nullptr) {
+    return base::ConfigError(
+        base::StrCat("unsupported string type: ", std::to_string(element.tag)));
   }
+  auto text = type->decode(element.body);
+  if (!text) return base::ConfigError(base::StrCat("invalid ", type->name));
+  return std::move(*text);
 }
 
 // "1.2.840": the first subidentifier holds two numbers.
@@ -120,16 +66,6 @@ std::string ObjectIdentifierText(std::string_view body) {
   return text;
 }
 
-void Keep(std::string_view kind, std::string value, DistinguishedName& name) {
-  if (kind == kCommonName) {
-    name.common_name = std::move(value);
-  } else if (kind == kOrganization) {
-    name.organizations.push_back(std::move(value));
-  } else if (kind == kUid) {
-    name.uids.push_back(std::move(value));
-  }
-}
-
 base::Result<DistinguishedName> ReadName(std::string_view whole) {
   DistinguishedName name;
   auto sequence = DerReader(whole).Enter(kDerSequence);
@@ -149,7 +85,7 @@ base::Result<DistinguishedName> ReadName(std::string_view whole) {
         return Error(base::StrCat("invalid RDNSequence: invalid attribute value: ",
                                   value.status().message()));
       }
-      Keep(*kind, std::move(*value), name);
+      KeepAttribute(*kind, std::move(*value), name);
     }
   }
   return name;

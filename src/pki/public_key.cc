@@ -13,7 +13,6 @@
 namespace portcullis::pki {
 namespace {
 
-using RequestPtr = std::unique_ptr<X509_REQ, Freer<X509_REQ_free>>;
 using DigestPtr = std::unique_ptr<EVP_MD_CTX, Freer<EVP_MD_CTX_free>>;
 
 const unsigned char* BytesOf(std::string_view text) {
@@ -66,20 +65,6 @@ std::optional<PublicKey> ReadPublicKey(std::string_view der) {
       read.kind = KeyKind::kOther;
   }
   return read;
-}
-
-std::optional<std::string> PublicKeyOfRequest(std::string_view request) {
-  const unsigned char* bytes = BytesOf(request);
-  const RequestPtr parsed(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(request.size())));
-  ERR_clear_error();
-  if (parsed == nullptr || bytes != BytesOf(request) + request.size()) return std::nullopt;
-  unsigned char* encoded = nullptr;
-  const int size = i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(parsed.get()), &encoded);
-  if (size <= 0) return std::nullopt;
-  std::string key(reinterpret_cast<const char*>(encoded), static_cast<std::size_t>(size));
-  OPENSSL_free(encoded);
-  if (!ReadPublicKey(key)) return std::nullopt;
-  return key;
 }
 
 bool IsSameKey(std::string_view a, std::string_view b) {

@@ -21,8 +21,6 @@ struct PublicKey {
 
 // No value if Go's parser refuses it.
 std::optional<PublicKey> ReadPublicKey(std::string_view der);
-// The key that a certificate request (PKCS #10 in DER) is about; no value if it is none.
-std::optional<std::string> PublicKeyOfRequest(std::string_view request);
 // Whether both are the same key, however they are encoded.
 bool IsSameKey(std::string_view a, std::string_view b);
 // Whether `signature` is one of `text`: Ed25519, ECDSA over SHA-256, or RSA-PSS over SHA-256 with salt of

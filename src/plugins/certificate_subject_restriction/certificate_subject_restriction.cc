@@ -6,7 +6,7 @@
 
 #include "admission/errors.h"
 #include "base/strings.h"
-#include "plugins/common/certificate_request.h"
+#include "pki/certificate_request.h"
 #include "plugins/common/make.h"
 
 namespace portcullis::plugins::certificate_subject_restriction {
@@ -23,11 +23,11 @@ class CertificateSubjectRestriction final : public admission::Plugin {
       return base::OkStatus();
     }
     const std::string pem = base::Base64Decode(spec["request"].AsString()).value_or("");
-    const base::Result<common::RequestSubject> subject = common::ParseCertificateRequest(pem);
-    if (!subject.ok()) {
-      return admission::Forbidden(request, "failed to parse CSR: " + subject.status().message());
+    const auto csr = pki::ReadCertificateRequest(pem);
+    if (!csr.ok()) {
+      return admission::Forbidden(request, "failed to parse CSR: " + csr.status().message());
     }
-    for (const std::string& organization : subject->organizations) {
+    for (const std::string& organization : csr->subject.organizations) {
       if (organization != "system:masters") continue;
       return admission::Forbidden(request,
                                   "use of kubernetes.io/kube-apiserver-client signer with "

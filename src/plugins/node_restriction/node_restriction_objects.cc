@@ -7,7 +7,7 @@
 #include "api/view/metadata.h"
 #include "base/gotext.h"
 #include "base/strings.h"
-#include "plugins/common/certificate_request.h"
+#include "pki/certificate_request.h"
 #include "plugins/common/pod_references.h"
 #include "plugins/common/state.h"
 #include "plugins/node_restriction/node_restriction_rules.h"
@@ -100,12 +100,12 @@ base::Status CheckSigningRequest(const NodeRequest& node) {
     return base::OkStatus();
   }
   const std::string pem = base::Base64Decode(spec["request"].AsString()).value_or("");
-  const base::Result<common::RequestSubject> subject = common::ParseCertificateRequest(pem);
-  if (!subject.ok()) {
-    return node.Refuse("unable to parse csr: " + subject.status().message());
+  const auto csr = pki::ReadCertificateRequest(pem);
+  if (!csr.ok()) {
+    return node.Refuse("unable to parse csr: " + csr.status().message());
   }
   const std::string wanted = "system:node:" + node.name;
-  if (subject->common_name == wanted) return base::OkStatus();
+  if (csr->subject.common_name == wanted) return base::OkStatus();
   return node.Refuse("can only create a node CSR with CN=" + wanted);
 }
 

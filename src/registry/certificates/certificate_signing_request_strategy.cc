@@ -14,7 +14,6 @@
 #include "pki/certificate.h"
 #include "pki/certificate_request.h"
 #include "pki/pem.h"
-#include "registry/certificates/certificate_request_bytes.h"
 #include "registry/certificates/signer_name.h"
 #include "registry/kind_table.h"
 
@@ -47,13 +46,9 @@ constexpr std::array<std::string_view, 23> kUsages = {"any",
 
 void CheckRequest(json::Value request, FieldErrors& errors) {
   const std::string text = base::Base64Decode(request.AsString()).value_or("");
-  std::string_view pem = text;
-  pki::PemBlock block;
-  std::string problem = "PEM block type must be CERTIFICATE REQUEST";
-  if (pki::NextPemBlock(pem, block) && block.type == "CERTIFICATE REQUEST") {
-    problem = CertificateRequestProblem(block.bytes);
-    if (problem.empty()) problem = pki::RequestSignatureProblem(block.bytes);
-  }
+  const auto read = pki::ReadCertificateRequest(text);
+  const std::string problem =
+      read.ok() ? pki::RequestSignatureProblem(*read) : std::string(read.status().message());
   if (problem.empty()) return;
   errors.push_back(api::Invalid(FieldPath("spec", "request"), request, problem));
 }

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "golang/time.h"
 #include "pki/certificate.h"
+#include "pki/certificate_request.h"
 #include "pki/pem.h"
 #include "pki/public_key.h"
 
@@ -62,15 +63,17 @@ bool CheckKey(const std::string& leaf_key, json::Value chain, json::Value wanted
   const bool has_stub = !wanted["stubPKCS10Request"].AsString().empty();
   const std::string_view name = has_stub ? "stubPKCS10Request" : "pkixPublicKey";
   const std::string bytes = base::Base64Decode(wanted[name].AsString()).value_or(std::string());
-  const auto key = has_stub ? pki::PublicKeyOfRequest(bytes) : std::optional(bytes);
-  const auto read = key ? pki::ReadPublicKey(*key) : std::nullopt;
+  const auto request = pki::ParseCertificateRequest(has_stub ? bytes : "");
+  const std::string& key = request.ok() ? request->public_key : bytes;
+  const bool has_key = request.ok() || !has_stub;
+  const auto read = has_key ? pki::ReadPublicKey(key) : std::nullopt;
   if (!read) {
     errors.push_back(api::Invalid(
         FieldPath("spec", name), api::BadValue::Omitted(),
         has_stub ? "must be a valid PKCS#10 CSR" : "must be a valid PKIX-serialized public key"));
     return false;
   }
-  if (read->kind < pki::KeyKind::kEd25519 || pki::IsSameKey(*key, leaf_key)) return true;
+  if (read->kind < pki::KeyKind::kEd25519 || pki::IsSameKey(key, leaf_key)) return true;
   errors.push_back(api::Invalid(ChainPath(), chain,
                                 "leaf certificate was not issued to the requested public key"));
   return false;

@@ -81,16 +81,16 @@ void CheckStubRequest(json::Value spec, FieldErrors& errors) {
   const auto wrong = [&](std::string_view what) {
     errors.push_back(api::Invalid(path, api::BadValue::Omitted(), what));
   };
-  const std::string request = BytesOf(spec["stubPKCS10Request"]);
-  if (request.size() > kMostKeyBytes) {
+  const std::string bytes = BytesOf(spec["stubPKCS10Request"]);
+  if (bytes.size() > kMostKeyBytes) {
     errors.push_back(api::TooLong(path, static_cast<int>(kMostKeyBytes)));
     return;
   }
-  const auto der = pki::PublicKeyOfRequest(request);
-  if (!der) return wrong("must be a valid PKCS#10 CSR");
-  const auto key = pki::ReadPublicKey(*der);
+  const auto request = pki::ParseCertificateRequest(bytes);
+  if (!request.ok()) return wrong("must be a valid PKCS#10 CSR");
+  const auto key = pki::ReadPublicKey(request->public_key);
   if (!CheckKeyKind(*key, path, api::BadValue::Omitted(), "P256, P384, or P521", errors)) return;
-  if (!pki::RequestSignatureProblem(request).empty()) wrong("invalid signature");
+  if (!pki::RequestSignatureProblem(*request).empty()) wrong("invalid signature");
 }
 
 void CheckUid(json::Value uid, const FieldPath& path, FieldErrors& errors) {
