@@ -3,6 +3,7 @@
 #include "registry/custom_resources/structural_schema.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "api/schema/schema.h"
@@ -114,7 +115,7 @@ class Invariants {
     const auto is = [&](std::size_t index, std::string_view type) {
       const auto members = any_of[index].members();
       const auto left_out = std::count_if(members.begin(), members.end(), IsLeftOut);
-      return members.size() - left_out == 1 && any_of[index]["type"].AsString() == type;
+      return std::ssize(members) - left_out == 1 && any_of[index]["type"].AsString() == type;
     };
     return any_of.size() == 2 && is(0, "integer") && is(1, "string");
   }
