@@ -54,7 +54,7 @@ class Application {
   bool Equal(const Slot& slot, const Value& value) {
     if (!options_.repeats_keys) {
       return internal::WorkingCopy::Equal(slot, value) &&
-             spellings_.Same(copy_.Freeze(slot), value);
+             (spellings_.empty() || spellings_.Same(copy_.Freeze(slot), value));
     }
     return LastOfDuplicates(arena_, copy_.Freeze(slot)) == LastOfDuplicates(arena_, value);
   }

@@ -38,7 +38,6 @@ std::string_view Spellings::Of(Value text) const {
 }
 
 bool Spellings::Same(Value value, Value other) const {
-  if (spellings_.empty()) return true;
   if (value.is_string()) return Of(value) == Of(other);
   for (std::size_t i = 0; i < value.elements().size(); ++i) {
     if (!Same(value.elements()[i], other.elements()[i])) return false;

@@ -17,6 +17,8 @@ class Spellings {
  public:
   explicit Spellings(Arena& arena) : arena_(arena) {}
 
+  // Whether all texts are spelled as Go does.
+  bool empty() const { return spellings_.empty(); }
   // Notes the texts in `value`. `spelled` is the same value, from ParseSpelled(); both outlive this.
   void Note(Value value, Value spelled);
   // Whether the texts of two equal values are spelled alike.
