@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "api/catalog/discovery.h"
 #include "api/catalog/openapi.h"
@@ -54,6 +56,16 @@ class CatalogTest : public ::testing::Test {
     ASSERT_TRUE(custom.ok());
     custom_ = *custom;
     catalog_ = builtin_->WithCustomResources({custom_});
+  }
+
+  // The built-in kinds and CronTab, with texts of its definition replaced by others.
+  std::shared_ptr<const Catalog> WithCronTabAs(
+      std::initializer_list<std::pair<std::string_view, std::string_view>> replaced) {
+    std::string definition(kCronTab);
+    for (const auto& [from, to] : replaced) definition = base::ReplaceAll(definition, from, to);
+    auto custom = CustomResources::Compile(json::Parse(arena_, definition).value(),
+                                           {builtin_->object_meta()});
+    return builtin_->WithCustomResources({custom.value()});
   }
 
   json::Arena arena_;
@@ -307,13 +319,7 @@ TEST_F(CatalogTest, AddsCustomResources) {
 }
 
 TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreListedButNotServed) {
-  std::string definition(kCronTab);
-  for (std::size_t at = 0; (at = definition.find("stable.example.com")) != std::string::npos;) {
-    definition.replace(at, std::string_view("stable.example.com").size(), "networking.k8s.io");
-  }
-  const auto custom =
-      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
-  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const auto catalog = WithCronTabAs({{"stable.example.com", "networking.k8s.io"}});
   EXPECT_EQ(catalog->Find("networking.k8s.io", "v1", "crontabs"), nullptr);
   EXPECT_EQ(catalog->FindKind({"networking.k8s.io", "v1", "CronTab"}), nullptr);
   EXPECT_FALSE(catalog->ServesVersion("networking.k8s.io", "v1beta1"));
@@ -349,16 +355,8 @@ TEST_F(CatalogTest, CustomResourcesInGroupsOfKubernetesAreListedButNotServed) {
 
 // Answers of a kube-apiserver.
 TEST_F(CatalogTest, ADefinitionNamedLikeThatOfDefinitionsIsInOpenApiV3Alone) {
-  std::string definition(kCronTab);
-  for (const auto& [from, to] :
-       {std::pair<std::string_view, std::string_view>{"stable.example.com", "apiextensions.k8s.io"},
-        {"crontabs", "customresourcedefinitions"}}) {
-    for (std::size_t at = 0; (at = definition.find(from, at)) != std::string::npos; at += to.size())
-      definition.replace(at, from.size(), to);
-  }
-  const auto custom =
-      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
-  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const auto catalog = WithCronTabAs(
+      {{"stable.example.com", "apiextensions.k8s.io"}, {"crontabs", "customresourcedefinitions"}});
   const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
   constexpr std::string_view kPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
@@ -375,16 +373,8 @@ TEST_F(CatalogTest, ADefinitionNamedLikeThatOfDefinitionsIsInOpenApiV3Alone) {
 
 // Names of a kube-apiserver.
 TEST_F(CatalogTest, ACustomResourceTakesNoDefinitionOfKubernetesInOpenApiV2) {
-  std::string definition(kCronTab);
-  for (const auto& [from, to] :
-       {std::pair<std::string_view, std::string_view>{"stable.example.com", "apps.api.k8s.io"},
-        {"CronTab", "Deployment"}}) {
-    for (std::size_t at = 0; (at = definition.find(from, at)) != std::string::npos; at += to.size())
-      definition.replace(at, from.size(), to);
-  }
-  const auto custom =
-      CustomResources::Compile(json::Parse(arena_, definition).value(), {builtin_->object_meta()});
-  const auto catalog = builtin_->WithCustomResources({custom.value()});
+  const auto catalog =
+      WithCronTabAs({{"stable.example.com", "apps.api.k8s.io"}, {"CronTab", "Deployment"}});
   const auto no_text = [](json::Arena&, const ResourceInfo&) { return json::Value(); };
   const json::Value v2 = json::Parse(arena_, OpenApiV2(*catalog, no_text).value()).value();
   const auto kind_of = [&](std::string_view name) {
