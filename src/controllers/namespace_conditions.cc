@@ -6,19 +6,13 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 
 namespace portcullis::controllers {
 namespace {
 
 // That of the conditions of most kinds. What an aggregated server says of an error may be longer.
 constexpr std::size_t kMostOfAMessage = 32 << 10;
-
-void Shorten(std::string& text) {
-  if (text.size() <= kMostOfAMessage) return;
-  std::size_t end = kMostOfAMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-}
 
 struct Told {
   std::string_view type;
@@ -89,7 +83,7 @@ std::vector<Told> WhatToTell(const NamespaceLeftovers& left) {
                             Counts(left.finalizers, " in ", " resource instances")),
                true};
   }
-  for (Told& each : told) Shorten(each.message);
+  for (Told& each : told) each.message.resize(base::CutUtf8(each.message, kMostOfAMessage).size());
   return told;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "cel/environment.h"
 #include "cel/program.h"
 #include "cel/syntax/ast.h"
@@ -19,9 +20,7 @@ std::string Shown(cel::Value value) {
   std::string text =
       value.is_error() ? base::StrCat("error: ", value.error()->text) : cel::DebugString(value);
   if (text.size() <= kMaxText) return text;
-  std::size_t end = kMaxText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return base::StrCat(text.substr(0, end), "…");
+  return base::StrCat(base::CutUtf8(text, kMaxText), "…");
 }
 
 class Collector final : public cel::Observer {

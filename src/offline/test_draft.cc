@@ -11,6 +11,7 @@
 
 #include "base/gotext.h"
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "json/writer.h"
 #include "offline/cluster.h"
 #include "offline/coverage.h"
@@ -56,9 +57,7 @@ struct NewCase {
 
 std::string Shortened(std::string text) {
   if (text.size() <= kMaxName) return text;
-  std::size_t end = kMaxName;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return base::StrCat(text.substr(0, end), "…");
+  return base::StrCat(base::CutUtf8(text, kMaxName), "…");
 }
 
 // What the policy makes of the case today.

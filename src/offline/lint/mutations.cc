@@ -8,6 +8,7 @@
 
 #include "admission/survey.h"
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "offline/judging.h"
@@ -92,9 +93,7 @@ std::string Shown(json::Value value) {
   if (value.is_null()) return "absent";
   std::string text = json::ToString(value);
   if (text.size() <= kMaxText) return text;
-  std::size_t end = kMaxText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return base::StrCat(text.substr(0, end), "…");
+  return base::StrCat(base::CutUtf8(text, kMaxText), "…");
 }
 
 void AddDifferences(json::Value first, json::Value second, const std::string& path,
